@@ -16,6 +16,7 @@ _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _NAMES = {str(value): name for name, value in _NON_FINITE.items()}
 _LIKE_NON_FINITE = re.compile(r"~*(NaN|-?Infinity)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_TOO_DEEP = "it is nested too deeply"
 _NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$|^$')
 
 
@@ -43,9 +44,17 @@ def to_json(value: Any, *, indent: int | None = None) -> bytes:
 def from_json(data: bytes) -> Any:
     """Return the value of a document that :func:`to_json` wrote; others are a ``ValueError``."""
     try:
-        return _restored(json.loads(data.decode(), parse_constant=_refuse_constant))
+        return _restored(parsed(data.decode(), parse_constant=_refuse_constant))
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError(_TOO_DEEP) from None
+
+
+def parsed(text: str | bytes, **options: Any) -> Any:
+    """Return the value of a JSON document; whatever is wrong with one is a ``ValueError``."""
+    try:
+        return json.loads(text, **options)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Words of messages: foreign text made safe, counts, durations, short IRIs, did-you-mean."""
+"""Words of messages: foreign text made safe, counts, durations, numbers, IRIs, did-you-mean."""
 
 from __future__ import annotations
 
@@ -51,6 +51,16 @@ def counted(count: int, noun: str) -> str:
     if noun.endswith("y") and not noun.endswith(("ay", "ey", "oy")):
         return f"{count:,} {noun[:-1]}ies"
     return f"{count:,} {noun}s"
+
+
+def number(value: float, percent: bool = False) -> str:
+    """Return a value with four digits, or in percent with one decimal; a dash if it is NaN."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{100 * value:.1f}" if percent else f"{value:.4g}"
+    return text.replace("-", "−")
 
 
 def duration(seconds: float) -> str:

@@ -73,7 +73,7 @@ def test_the_class_is_named_in_the_users_words(command, smiles_run, smiles):
 
 
 def test_the_picture_is_a_file_of_its_own(command, run, molecules, tmp_path):
-    for by in ("score", "gradient"):
+    for by in ("score", "removal", "label", "gradient"):
         assert (
             command("explain", run, molecules, "--picture", tmp_path / f"{by}.svg", "--by", by).code
             == 0

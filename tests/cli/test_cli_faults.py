@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -14,7 +15,11 @@ from edgnn.models import checkpoint_epoch, load_model
 from edgnn.training import RunFolder
 from warm_python import warm_python
 
+fcntl = pytest.importorskip("fcntl", reason="Windows locks and kills in other ways")
+
 MODEL = ("--hidden", 8, "--dropout", 0.25, "--members", 2, "--patience", 4)
+#: ``EDGNN_KILLS=30 pytest -k kill_9`` tries more moments.
+KILLS = int(os.environ.get("EDGNN_KILLS", "4"))
 QUICK = (*MODEL, "--max-epochs", 4, "--quiet")
 
 
@@ -82,7 +87,7 @@ def test_kill_9_at_any_moment_then_resume_gives_the_same_model(command, molecule
     assert command("train", molecules, "--out", tmp_path / "whole", *epochs).code == 0
     seconds = json.loads((tmp_path / "whole" / "metrics.json").read_text())["seconds"]
     random, ends = np.random.default_rng(), []
-    for attempt in range(4):
+    for attempt in range(KILLS):
         run = tmp_path / f"run{attempt}"
         words = ["train", molecules, "--out", run, *epochs]
         process = subprocess.Popen(
@@ -166,6 +171,55 @@ def test_a_second_ctrl_c_stops_at_once_and_says_where(
     assert "edgnn: interrupted after epoch 1; go on with" in ended.err
     assert "after epoch 1" in command("train", "--out", run, "--resume").err
     assert model_of(run) == model_of(whole)
+
+
+#: The calls by which a run reaches the disk, but for the writing of bytes itself.
+FILE_CALLS = (
+    (os, ("open", "fsync", "replace", "rename", "chmod", "unlink", "mkdir")),
+    (fcntl, ("flock",)),
+)
+
+
+def failing_call(patched, number, code=errno.EIO):
+    """Let file call ``number`` fail, and none for 0; return the list of those that were made."""
+    calls = []
+
+    def wrapped(name, real):
+        def call(*arguments, **options):
+            if name != "open" or arguments[1] & (os.O_WRONLY | os.O_RDWR):
+                calls.append(name)
+                if len(calls) == number:
+                    raise OSError(code, os.strerror(code))
+            return real(*arguments, **options)
+
+        return call
+
+    for module, names in FILE_CALLS:
+        for name in names:
+            patched.setattr(module, name, wrapped(name, getattr(module, name)))
+    return calls
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC], ids=["EIO", "ENOSPC"])
+def test_an_error_of_any_file_call_is_one_line_and_the_run_resumes(
+    command, molecules, tmp_path, whole, code
+):
+    run = tmp_path / "run"
+    words = ("train", molecules, "--out", run, *QUICK)
+    with pytest.MonkeyPatch.context() as patched:
+        calls = failing_call(patched, 0)
+        assert command(*words).code == 0
+    assert {"open", "fsync", "flock", "mkdir"} < set(calls)
+    for number in range(1, len(calls) + 1, 5):
+        shutil.rmtree(run)
+        with pytest.MonkeyPatch.context() as patched:
+            failing_call(patched, number, code)
+            ended = command(*words)
+        # what is cleaned up in the end may fail without harm
+        assert (ended.code, ended.err.count("\n")) in ((2, 1), (0, 0)), calls[number - 1]
+        assert command(*words, "--resume").code == 0
+        assert model_of(run) == model_of(whole), calls[number - 1]
 
 
 def test_a_full_disk_leaves_the_folder_intact(

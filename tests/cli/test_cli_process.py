@@ -74,6 +74,27 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(module):
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "edgnn: interrupted\n")
 
 
+def test_ctrl_c_while_native_code_sets_up_its_module_is_one_line(tmp_path):
+    """An exception in a call from native code is lost, or aborts the process."""
+    code = (
+        "import ctypes, os, signal, sys\n"
+        "press = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "class Native:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'torch':\n"
+        "            press()\n"
+        "sys.meta_path.insert(0, Native())\n"
+        "sys.argv = ['edgnn', 'train', 'MUTAG', '--out', sys.argv[1]]\n"
+        "from edgnn.cli import run\n"
+        "run()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "run"], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "edgnn: interrupted\n")
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="shells close streams so")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_is_nothing_to_write_to(closed, tmp_path):

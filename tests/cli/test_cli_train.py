@@ -220,6 +220,7 @@ def test_wrong_words_are_one_line_and_leave_no_folder(command, molecules, tmp_pa
     [
         ("max_epoch = 3", "the key 'max_epoch', which is unknown; did you mean 'max_epochs'?"),
         ("= 3", "is no TOML file"),
+        (f"hidden = {'[' * 100_000}", "is no TOML file: it is nested too deeply"),
         ("protocol = 'cv10x10'", "the key 'protocol', which is unknown"),
     ],
 )

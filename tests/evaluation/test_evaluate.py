@@ -97,7 +97,8 @@ def test_scores_are_those_of_fitting_split_by_split():
     assert result["accuracy"].repeat_means.tolist() == pytest.approx(means.tolist())
     assert result.mean == pytest.approx(means.mean())
     assert result.spread == pytest.approx(means.std(ddof=1))
-    assert (result.minimum, result.maximum) == pytest.approx((means.min(), means.max()))
+    summary = result["accuracy"]
+    assert (summary.minimum, summary.maximum) == pytest.approx((means.min(), means.max()))
 
 
 def test_the_interval_of_repeated_folds_is_corrected():
@@ -114,7 +115,8 @@ def test_the_spread_of_a_single_repeat_is_that_of_its_folds():
     result = evaluate(GaussianNB(), X, Y, SPLITS[:5])
     scores = result.scores["accuracy"]
     assert result.spread == pytest.approx(scores.std(ddof=1))
-    assert (result.minimum, result.maximum) == (scores.min(), scores.max())
+    summary = result["accuracy"]
+    assert (summary.minimum, summary.maximum) == (scores.min(), scores.max())
 
 
 def test_the_interval_stays_within_the_bounds_of_the_metric():

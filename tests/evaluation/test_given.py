@@ -116,7 +116,9 @@ def test_a_table_of_names_and_parts_is_a_split(data, tmp_path, head):
     [
         ("{}", "the split has no 'train' part, only nothing"),
         ("3", "expected"),
+        ("[1]", "expected"),
         ("[", "holds no splits of small"),
+        ("[" * 100_000, "it is nested too deeply"),
         ('[{"train": [0], "tset": [1]}]', "'tset' is no part of a split.*did you mean 'test'"),
         ('[{"train": [0, 1], "test": [1]}]', "item 1 occurs twice"),
         ('[{"train": [0], "test": [10]}]', "names item 10, but there are 10 targets"),

@@ -85,9 +85,9 @@ def test_removals_are_those_of_graphs_predicted_one_by_one(name):
 def test_fidelity_is_that_of_the_reduced_graphs():
     model, graph = fitted("ridge"), mutag().graphs[70]
     found = explain(model, graph)
-    measured = fidelity(model, found, shares=(0.2,), random_sets=3, by="removal")
+    measured = fidelity(model, found, shares=(0.2,), random_sets=3)
     size = measured.sizes[0]
-    first = np.argsort(-found.node_removal, kind="stable")[:size].tolist()
+    first = np.argsort(-found.node_score, kind="stable")[:size].tolist()
     kept = [node for node in range(graph.num_nodes) if node not in first]
     column = found.target_index
     whole = model.predict_proba(graph)[0, column]
@@ -132,8 +132,9 @@ def test_nodes_are_explained_in_their_whole_graph():
     assert 16 not in part
     assert not found.complete
     value = log_odds(model, graph.nodes[0], found.target_index)
-    for edge, removal in zip(found.original_edges.tolist(), found.edge_removal, strict=True):
-        left = log_odds(model, without_edges(graph, [edge]).nodes[0], found.target_index)
+    for edges, removal in zip(found.link_edges, found.link_removal, strict=True):
+        gone = found.original_edges[edges].tolist()
+        left = log_odds(model, without_edges(graph, gone).nodes[0], found.target_index)
         assert removal == pytest.approx(value - left, abs=1e-9)
 
 

@@ -73,9 +73,9 @@ def test_values_are_those_of_the_reduced_graphs():
     model, data = decided_by_one_label()
     graph = data[3]
     found = explain(model, graph)
-    measured = fidelity(model, found, shares=(0.25,), by="removal", random_sets=1)
+    measured = fidelity(model, found, shares=(0.25,), random_sets=1)
     assert measured.sizes == (3,)
-    first = np.argsort(-found.node_removal, kind="stable")[:3].tolist()
+    first = np.argsort(-found.node_score, kind="stable")[:3].tolist()
     rest = [node for node in range(10) if node not in first]
     whole, kept, left = (
         model.predict_proba(part)[0, 1]
@@ -129,7 +129,6 @@ def test_regressors_are_measured_by_absolute_changes():
         {"shares": (2,)},
         {"random_sets": 0},
         {"kind": "edge"},
-        {"by": "x"},
         {"take": "x"},
     ],
 )
@@ -138,22 +137,3 @@ def test_bad_options_of_fidelity_are_named(option):
     (name,) = option
     with pytest.raises(EstimatorError, match=name):
         fidelity(model, explain(model, data[0], steps=1), **option)
-
-
-def test_ranking_by_gradients_needs_them():
-    _, data = decided_by_one_label()
-    model = edgnn.GraphClassifier(conv="joint", max_epochs=1, hidden=4, random_state=0).fit(
-        data, np.arange(60) % 2
-    )
-    with pytest.raises(EstimatorError, match="no gradients of links"):
-        fidelity(model, explain(model, data[0], steps=1), kind="link", by="gradient")
-
-
-def test_nothing_known_to_rank_by_is_told():
-    graph = Graphs.from_edges([(0, 1), (1, 2)])
-    model = edgnn.GraphClassifier(max_epochs=1, hidden=4, validation=None, random_state=0)
-    model.fit(Graphs.concat([graph, graph.reverse()]), [0, 1])
-    with pytest.raises(
-        EstimatorError, match="by='label': that is not known of any node here; choose by='score'"
-    ):
-        fidelity(model, explain(model, graph), by="label")

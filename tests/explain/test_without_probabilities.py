@@ -58,7 +58,7 @@ def test_without_decisions_a_removal_says_whether_the_class_changes():
     assert explanation.measure == "class"
     assert explanation.value == 1.0
     assert explanation.node_removal.tolist() == [1.0] * 4
-    assert explanation.edge_removal.tolist() == [0.0] * 4
+    assert explanation.link_removal.tolist() == [0.0] * 4
     shown = Explained(explanation)
     assert shown.said == "many"
     assert "1: without it, many is no longer predicted" in shown.unit

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from edgnn.errors import EdgnnError
 
-#: Minutes that a campaign lasts, all tests together; without it a few dozen inputs are tried, the same ones every time.
+#: Minutes that a campaign of one file of tests lasts, roughly; without it a few dozen inputs are tried, the same ones every time.
 CAMPAIGN = float(os.environ.get("EDGNN_FUZZ", "0"))
 
 _ODD = [
@@ -129,6 +129,7 @@ _ODD_VALUES: list[Any] = [
     {"edgnn": 1},
     [-1],
     "x" * 5000,
+    "\x1b[31m\u202e\n" * 80,
     [[[[[[[]]]]]]],
     [1e400],
 ]

@@ -214,3 +214,11 @@ def signed(files: dict[str, bytes], header: str) -> dict[str, bytes]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return files
     return files | {header: json.dumps(document).encode()}
+
+
+#: Files that say which of twelve graphs are for training.
+SPLITS = {
+    "splits.json": b'[{"train": "0-5,7", "val": [6, 8], "test": [9, 10, "11"]}]',
+    "splits.csv": b"id,split\n"
+    + b"".join(b"g%d,%s\n" % (n, b"train" if n < 8 else b"test") for n in range(12)),
+}

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load, save
 
 import edgnn
 from edgnn.errors import EdgnnError, FormatError, RunError
-from edgnn.models import load_model
-from edgnn.report import write_report
+from edgnn.models import load_model, make_model
+from edgnn.report import read_report, write_report
 from edgnn.training import RunFolder
 from fuzz import samples
 from fuzz.mutations import check_line
@@ -161,6 +163,24 @@ def test_deep_nesting_in_an_evaluation_is_told(tmp_path):
     (tmp_path / "x.json").write_bytes(b'{"evaluation": ' + b"[" * 100_000)
     with pytest.raises(EdgnnError, match="is no JSON file"):
         write_report(tmp_path / "x.json")
+
+
+def test_deep_nesting_in_stored_items_is_told(tmp_path):
+    graphs = edgnn.Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2], node_labels=list("abac"))
+    make_model("wl-subtree").fit(graphs, [0, 1]).save(tmp_path / "run")
+    path = tmp_path / "run" / "model.safetensors"
+    tensors = load(path.read_bytes())
+    tensors["items.texts"] = torch.tensor(bytearray(b"[" * 100_000), dtype=torch.uint8)
+    path.write_bytes(save(tensors))
+    with pytest.raises(RunError, match="nested too deeply"):
+        load_model(tmp_path / "run")
+
+
+def test_deep_nesting_in_a_page_is_told(tmp_path):
+    page = f'<script type="application/json" id="edgnn-data">{"[" * 100_000}</script>'
+    (tmp_path / "x.html").write_text(page)
+    with pytest.raises(EdgnnError, match="nested too deeply"):
+        read_report(tmp_path / "x.html")
 
 
 def test_a_class_that_would_need_a_table_of_billions_is_no_class(tmp_path):

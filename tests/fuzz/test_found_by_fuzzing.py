@@ -9,9 +9,11 @@ import pytest
 
 import edgnn
 from edgnn._words import one_line
-from edgnn.errors import EdgnnError, FormatError
+from edgnn.errors import EdgnnError, FormatError, StudyError
 from edgnn.io._nesting import DEEPEST_BRACKET, refuse_deep_brackets
+from edgnn.models import load_model
 from edgnn.report import write_report
+from edgnn.studies import Study
 from fuzz import samples
 from fuzz.mutations import check_line
 from study_pages import change_cell, made_evaluation, make_study
@@ -38,6 +40,8 @@ LONG = "x" * 70_000
         ("x.csv", f"{LONG},b\n1,2\n".encode(), {}),
         ("x.csv", f"source,target,{LONG},{LONG}\n1,2,3,4\n".encode(), {}),
         ("edges.csv", f"source,target,{LONG}\n1,2,3\n".encode(), {"edge_features": ["w"]}),
+        ("m.csv", b'smiles\ty\n"C"C\t1\n', {}),
+        ("m.csv", b'smiles,y\n"C"C,1\n', {"delimiter": "\x00"}),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -175,3 +179,55 @@ def test_a_run_that_says_nonsense_about_its_data_still_predicts(source):
 
     assert origin_of({"source": source}) is None
     assert origin_of({"source": {"name": "x.csv", "options": {}, "format": "tables"}}) is not None
+
+
+STRANGE = "\x1b[31m\u202e\n" * 500
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """The folder of a small model of two classes."""
+    graphs = edgnn.Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2], node_labels=list("abac"))
+    model = edgnn.RidgeGraphClassifier(parts=("wl",)).fit(graphs, [0, 1])
+    model.save(tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"x": {"dtype": STRANGE, "shape": [1], "data_offsets": [0, 4]}},
+        {"x": STRANGE},
+        {"x": {STRANGE: 1}},
+    ],
+    ids=["type", "tensor", "field"],
+)
+def test_words_of_a_damaged_header_of_tensors_are_shortened(saved, header):
+    text = json.dumps(header).encode()
+    data = len(text).to_bytes(8, "little") + text + bytes(64)
+    (saved / "model.safetensors").write_bytes(data)
+    with pytest.raises(EdgnnError, match="SafetensorError") as told:
+        load_model(saved)
+    assert len(str(told.value)) < 300 + len(str(saved))
+    check_line(str(told.value))
+
+
+@pytest.mark.parametrize("document", [{"edgnn": STRANGE, "format": 99}, {"format": 10**4000}])
+def test_a_newer_study_names_its_version_in_few_letters(tmp_path, document):
+    (tmp_path / "study.json").write_text(json.dumps(document | {"calls": []}))
+    with pytest.raises(StudyError, match="upgrade edgnn") as told:
+        Study.open(tmp_path)
+    assert len(str(told.value)) < 300 + len(str(tmp_path))
+    check_line(str(told.value))
+
+
+@pytest.mark.parametrize("stored", ["a5", "a", "datetime64[s]", "i4,f4", "(2,3)f4", "T", "float"])
+def test_a_type_of_classes_is_one_that_edgnn_writes(saved, stored):
+    """Numpy reads other spellings too, some of them with a warning of its own."""
+    config = (saved / "config.json").read_text()
+    changed = config.replace('"<i8"', json.dumps(stored))
+    assert changed != config
+    (saved / "config.json").write_text(changed)
+    with pytest.raises(EdgnnError, match="is no type of classes") as told:
+        load_model(saved)
+    check_line(str(told.value))

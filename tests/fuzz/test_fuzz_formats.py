@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 
 import edgnn
 from edgnn import wl
+from edgnn.evaluation import read_splits
 from edgnn.io import open_structure, read_labeled
 from fuzz import samples
 from fuzz.mutations import (
@@ -215,6 +217,25 @@ def test_a_damaged_table_of_targets_is_read_or_told():
             check_told(lambda: named_nodes(data.graphs, path))
 
     explore(check, 50, SHARE, seed=6)
+
+
+@pytest.mark.parametrize("name", samples.SPLITS)
+def test_a_damaged_file_of_splits_is_read_or_told(tmp_path, name):
+    names = [f"g{number}" for number in range(12)]
+    items = edgnn.Graphs.from_edges([], sizes=[1] * 12, graph_names=names)
+    data = edgnn.Dataset("small", items, np.array([0, 1] * 6), ("a", "b"))
+
+    (tmp_path / name).write_bytes(samples.SPLITS[name])
+    assert len(read_splits(tmp_path / name, data)) == 1
+
+    def check(source):
+        change = mutated_json if name.endswith(".json") and source.random() < 0.6 else mutated
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            path.write_bytes(change(samples.SPLITS[name], source))
+            check_told(lambda: read_splits(path, data))
+
+    explore(check, 50, SHARE, seed=11)
 
 
 def hash_of(name: str) -> int:

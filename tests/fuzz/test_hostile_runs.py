@@ -293,6 +293,25 @@ def test_options_of_a_strangers_run_open_no_file(molecular, tmp_path, monkeypatc
     assert err.count("\n") <= 1
 
 
+@pytest.mark.parametrize(
+    "field", ["name", "target_file", "splits_file", "test_file", "validation_file", "data_dir"]
+)
+def test_files_that_a_strangers_run_names_are_not_opened_for_new_data(
+    molecular, tmp_path, monkeypatch, capfd, field
+):
+    """A pipe would hang whoever opened it."""
+    os.mkfifo(tmp_path / "pipe")
+    files = samples.content_of(molecular / "run")
+    source = json.loads(files["config.json"])["source"] | {field: str(tmp_path / "pipe")}
+    run = samples.put(tmp_path / "run", config(files, source=source))
+    (tmp_path / "p.csv").write_text("smiles\nCCO\n")
+    new = tmp_path / "p.csv"
+    for words in (("predict", run, new), ("predict", run, "--smiles", "C"), ("explain", run, new)):
+        code, _, err = ended(monkeypatch, capfd, *words)
+        assert code == 0, err
+    assert ended(monkeypatch, capfd, "report", run)[0] == 0
+
+
 def test_a_strangers_run_does_not_lift_the_limit_of_a_bomb(molecular, tmp_path, monkeypatch, capfd):
     run = hostile_source(molecular, tmp_path, max_bytes=10**30)
     bomb = tmp_path / "bomb.csv.gz"

@@ -86,6 +86,24 @@ def test_columns_are_lists(frame):
     assert list(model.predict(table["smiles"])) == list(model.predict(graphs))
 
 
+def test_a_frame_of_one_column_is_that_column(frame):
+    pytest.importorskip("rdkit")
+    smiles, kinds = MOLECULES["structure, smiles"] * 3, MOLECULES["kind"] * 3
+    table = frame({"smiles": smiles})
+    graphs = edgnn.from_smiles(smiles)
+    assert edgnn.from_smiles(table).equals(graphs)
+    model = edgnn.RidgeGraphClassifier().fit(table, kinds)
+    assert list(model.predict(table)) == list(model.predict(graphs))
+
+
+def test_of_a_frame_of_several_columns_one_must_be_chosen(frame):
+    pytest.importorskip("rdkit")
+    table = frame(MOLECULES)
+    for read in (edgnn.from_smiles, lambda table: edgnn.GraphClassifier().fit(table, [0, 1])):
+        with pytest.raises(GraphError, match=r"of 5 columns .*choose it, as df\['smiles'\]"):
+            read(table)
+
+
 EDGES = {"from": [1, 2, 3], "to": [2, 3, 1], "kind": ["x", "y", "x"], "weight": [0.5, 1.0, 2.0]}
 NODES = {"who": [3, 1, 2], "role": ["p", None, "q"], "flag": [True, None, False]}
 
@@ -111,6 +129,15 @@ def test_targets_may_stand_in_another_frame(frame):
     roles = frame({"who": ["a", "c"], "role": ["x", "y"], "age": [3, 4]})
     data = edgnn.load_dataset(edges, target_file=roles, target_column="role")
     assert (data.nodes.names, data.class_names) == (["a", "c"], ("x", "y"))
+
+
+def test_columns_of_one_name_are_told(frame):
+    if frame is not in_pandas:
+        pytest.skip("others have each name once")
+    table = frame({"smiles": ["C", "CC"], "other": ["N", "O"], "y": ["a", "b"]})
+    table.columns = ["smiles", "smiles", "y"]
+    with pytest.raises(FormatError, match="2 columns are called 'smiles'; rename"):
+        edgnn.load_dataset(table, target="y")
 
 
 def test_errors_name_the_column_and_the_row(frame):

@@ -128,6 +128,36 @@ def test_what_a_child_cannot_read_is_one_reason():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+def test_half_a_surrogate_pair_is_a_reason_at_any_size():
+    for text in ("C\ud800", "C" * 2_000 + "\ud800"):
+        mol, reason = read_smiles(text, max_atoms=10_000)
+        assert mol is None
+        assert "RDKit cannot read it as SMILES" in reason
+
+
+def test_a_child_that_takes_too_long_is_a_reason(monkeypatch):
+    monkeypatch.setattr("edgnn.io._molecule_size._SECONDS", 0.01)
+    mol, reason = read_smiles(ring(2_000), max_atoms=10_000)
+    assert mol is None
+    assert "time" in reason
+
+
+def test_a_child_without_a_ceiling_reads_as_well(monkeypatch):
+    monkeypatch.setattr("os.sysconf", no_such_setting)
+    mol, reason = read_smiles(ring(2_000), max_atoms=10_000)
+    assert (mol.GetNumAtoms(), reason) == (2_000, "")
+
+
+def no_such_setting(name):
+    raise ValueError(f"unrecognized configuration name {name}")
+
+
+def test_a_mol_block_that_ends_in_its_head_is_told(tmp_path):
+    (tmp_path / "short.sdf").write_text("title\n  x\n$$$$\n")
+    with pytest.raises(FormatError, match="RDKit cannot read its mol block"):
+        read_sdf(tmp_path / "short.sdf")
+
+
 def test_a_child_that_runs_out_of_memory_takes_nobody_along(monkeypatch):
     monkeypatch.setattr("edgnn.io._molecule_size._ceiling", lambda: 200 * 2**20)
     mol, reason = read_smiles(ring(8_000), max_atoms=10_000)

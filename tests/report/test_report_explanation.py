@@ -82,10 +82,8 @@ def person():
 
 
 def test_a_molecule_is_drawn_as_one_and_shaded_by_what_is_asked_for(molecule_item):
-    pictures = {
-        by: draw_explanation(molecule_item, by=by)
-        for by in ("score", "removal", "label", "gradient")
-    }
+    kinds = ("score", "removal", "label", "gradient")
+    pictures = {by: draw_explanation(molecule_item, by=by) for by in kinds}
     assert len(set(pictures.values())) >= 3
     for picture in pictures.values():
         assert picture.count('class="atom-text"') == molecule_item.explanation.graph.num_nodes
@@ -281,7 +279,7 @@ def test_neighbors_are_told_with_the_way_to_them():
         "e": "2 edges away",
         "f": "3 edges away",
     }
-    told = {item.reason_text(reason) for reason in item.explanation.reasons(99, ("node",))}
+    told = {item.reason_text(reason) for reason in item.explanation.reasons(99)}
     assert "a (knows → this)" in told
     assert "e (2 edges away)" in told
     plain = Graphs.from_edges(ends[:2], node_names=list("abc"))

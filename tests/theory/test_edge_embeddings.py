@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def test_learned_embedding_modules_are_taken():
     report = edge_embedding_consistent(torch.nn.Embedding(3, 8), STARS)
     assert report.always
     assert report.consistent
-    assert json.loads(json.dumps(report.to_dict()))["rank"] == 3
+    assert json.loads(json.dumps(asdict(report)))["rank"] == 3
 
 
 def test_nearly_equal_sums_count_as_equal_within_the_tolerance():

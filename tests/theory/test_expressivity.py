@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
+from edgnn.graphs import Graphs, Structure
 from edgnn.theory import expressivity, pairs, readouts, wl_weights
 from edgnn.theory._partitions import group_rows
 from edgnn.wl import classes
@@ -40,7 +41,11 @@ class TwoLayers(nn.Module):
         )
         self.drop = nn.Dropout(0.5)
 
-    def forward(self, x, structure):
+    def forward(self, graphs):
+        structure = Structure.of(graphs)
+        dtype = self.first[0].weight.dtype
+        structure = structure.to(dtype=dtype)
+        x = nn.functional.one_hot(graphs.node_label, len(graphs.node_vocabulary)).to(dtype)
         A = structure.neighbors.to_dense(x.dtype)
         for W1, W2, W3, W4 in (self.first, self.second):
             x = self.drop(torch.tanh(W1(x) + W2(A @ x) + W3(structure.C_in) + W4(structure.C_out)))
@@ -123,16 +128,21 @@ def test_untrained_edgnn_is_bounded_by_separate_in_evaluation_mode():
     )
     model = TwoLayers(len(labeled.node_vocabulary), len(labeled.edge_vocabulary))
     model.second.eval()
-    report = expressivity(model, labeled, adapter="structure", rounds=2)
+    report = expressivity(model, labeled, rounds=2)
     assert report.bounded_by == "node"
     assert report.outputs == 2
     assert rows_by_scheme(report)["joint"] == (2, 0)
     assert model.drop.training
     assert not model.second[0].training
-    assert expressivity(model.double(), labeled, adapter="structure", rounds=2).outputs == 2
+    assert expressivity(model.double(), labeled, rounds=2).outputs == 2
 
 
-def test_modules_that_take_pyg_arguments_and_own_adapters_work():
+def pyg_arguments(graphs):
+    x = nn.functional.one_hot(graphs.node_label, len(graphs.node_vocabulary)).float()
+    return x, torch.stack([graphs.edge_source, graphs.edge_target]), graphs.edge_label
+
+
+def test_modules_that_take_other_arguments_work_with_an_adapter():
     class Degrees(nn.Module):
         def forward(self, x, edge_index, edge_type):
             rows = torch.zeros(len(x), 2).index_add_(
@@ -142,7 +152,7 @@ def test_modules_that_take_pyg_arguments_and_own_adapters_work():
 
     squares = Graphs.concat(pairs.labeled_squares())
     assert (
-        expressivity(Degrees(), squares, "node", adapter="edge_index", rounds=1).bounded_by
+        expressivity(Degrees(), squares, "node", adapter=pyg_arguments, rounds=1).bounded_by
         == "node"
     )
     own = expressivity(
@@ -166,8 +176,7 @@ def test_outputs_near_the_tolerance_are_flagged():
 
 def test_report_is_plain_data():
     report = expressivity(lambda graphs: graphs.sizes, TRIANGLES)
-    plain = json.loads(json.dumps(report.to_dict()))
-    assert plain["bounded_by"] == "node"
+    plain = json.loads(json.dumps(asdict(report)))
     assert plain["schemes"][2]["merged_examples"] == [[0, 1]]
 
 
@@ -178,7 +187,6 @@ def test_report_is_plain_data():
         (lambda graphs: torch.zeros(2, 2, 2), {}, "one row per graph"),
         (lambda graphs: torch.tensor([1.0, float("nan")]), {}, "graph 1 is not finite"),
         (lambda graphs: torch.zeros(2), {"level": "edge"}, "level='edge'"),
-        (lambda graphs: torch.zeros(2), {"adapter": "dgl"}, "adapter='dgl'"),
     ],
 )
 def test_outputs_that_do_not_fit_are_refused(model, options, message):

@@ -7,7 +7,7 @@ import torch
 
 import edgnn
 from edgnn.theory import check_upper_bound, expressivity, readouts, verify, wl_weights
-from edgnn.wl import classes, compare, refine
+from edgnn.wl import classes, compare
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_upper_bound_on_aifb_for_every_network(data_dir):
 @pytest.mark.slow
 def test_readouts_of_ptc_graphs_agree_exactly_when_compare_does_not_distinguish(data_dir):
     graphs = edgnn.load_dataset("PTC_FM").graphs
-    found = readouts(wl_weights(graphs, check=False), graphs)
+    found = readouts(wl_weights(graphs), graphs)
     number = found.classes()
     wanted = classes(graphs)
     assert (
@@ -98,8 +98,7 @@ def test_readouts_of_ptc_graphs_agree_exactly_when_compare_does_not_distinguish(
 
 @pytest.mark.slow
 def test_random_network_is_measured_as_what_it_is(mutag):
-    coloring = refine(mutag, 2)
-    weights = wl_weights(mutag, coloring=coloring)
+    weights = wl_weights(mutag, 2)
     report = expressivity(lambda graphs: weights.apply(graphs).at(2), mutag, "node", rounds=2)
     assert report.outputs == 270
     assert (report.bounded_by, report.reaches) == ("separate", "separate")

@@ -34,7 +34,6 @@ def fill(run):
     run.save_tensors(
         "model.safetensors",
         {"w": torch.arange(6.0).view(2, 3), "empty": torch.zeros(0)},
-        {"kind": "graph"},
     )
     run.save_tensors(CHECKPOINT, {"step": torch.tensor(2)})
     run.write_json("metrics.json", {"accuracy": 0.75, "loss": math.inf})
@@ -419,7 +418,6 @@ def test_everything_comes_back(run):
     tensors = back.load_tensors("model.safetensors")
     assert torch.equal(tensors["w"], torch.arange(6.0).view(2, 3))
     assert tensors["empty"].shape == (0,)
-    assert back.load_metadata("model.safetensors") == {"kind": "graph"}
     assert back.read_json("metrics.json") == {"accuracy": 0.75, "loss": math.inf}
     assert (run.path / "predictions.csv").read_bytes() == b"name,class\na,0\nb,1\n"
     assert epochs(back) == [1, 2]
@@ -463,7 +461,6 @@ def test_names_that_are_not_plain_are_refused(run, tmp_path, name):
     attempts = [
         lambda: run.save_tensors(named(".safetensors"), {"a": torch.ones(1)}),
         lambda: run.load_tensors(named(".safetensors")),
-        lambda: run.load_metadata(named(".safetensors")),
         lambda: run.write_json(named(".json"), 1),
         lambda: run.read_json(named(".json")),
         lambda: run.write_rows(named(".csv"), {"a": [1]}),
@@ -909,7 +906,7 @@ def test_damage_is_an_error_that_names_the_file_or_harmless(damage):
         run = RunFolder.open(place)
         calls = {
             "model.safetensors": lambda: run.load_tensors("model.safetensors")["w"].sum().item(),
-            "checkpoint.safetensors": lambda: run.load_metadata(CHECKPOINT),
+            "checkpoint.safetensors": lambda: run.load_tensors(CHECKPOINT),
             "metrics.json": lambda: run.read_json("metrics.json"),
             "history.jsonl": lambda: (run.history(), run.truncate_history(1)),
             "config.json": lambda: run.update_config(a=1),

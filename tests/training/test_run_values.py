@@ -246,14 +246,12 @@ def same(left, right):
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (2, 3)])
 def test_tensors_of_every_kind_and_shape_come_back(dtype, shape):
     tensor = torch.randint(0, 2, shape).to(dtype)
-    tensors, texts = unpack_tensors(pack_tensors({"a": tensor}, {"k": "v"}))
-    assert same(tensors["a"], tensor)
-    assert texts == {"k": "v"}
+    assert same(unpack_tensors(pack_tensors({"a": tensor}))["a"], tensor)
 
 
 def test_numbers_that_are_none_come_back():
     tensor = torch.tensor([math.nan, math.inf, -math.inf, -0.0])
-    assert same(unpack_tensors(pack_tensors({"a": tensor}))[0]["a"], tensor)
+    assert same(unpack_tensors(pack_tensors({"a": tensor}))["a"], tensor)
 
 
 def test_views_shared_memory_and_gradients_are_no_obstacle():
@@ -265,7 +263,7 @@ def test_views_shared_memory_and_gradients_are_no_obstacle():
         "part": base[3:5],
         "same": torch.ones(1).expand(5),
     }
-    tensors, _ = unpack_tensors(pack_tensors(given))
+    tensors = unpack_tensors(pack_tensors(given))
     assert all(same(tensors[name], tensor.detach()) for name, tensor in given.items())
     assert not any(tensor.requires_grad for tensor in tensors.values())
     tensors["all"].zero_()
@@ -274,36 +272,32 @@ def test_views_shared_memory_and_gradients_are_no_obstacle():
 
 def test_same_content_gives_the_same_bytes_in_any_order():
     tensors = {name: torch.full((2,), ord(name)) for name in "bca"}
-    texts = {f"k{number}": str(number) for number in range(9)}
-    backwards = [dict(reversed(given.items())) for given in (tensors, texts)]
-    assert pack_tensors(tensors, texts) == pack_tensors(*backwards)
-    assert list(unpack_tensors(pack_tensors(tensors))[0]) == ["a", "b", "c"]
+    assert pack_tensors(tensors) == pack_tensors(dict(reversed(tensors.items())))
+    assert list(unpack_tensors(pack_tensors(tensors))) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
-    ("tensors", "metadata", "message"),
+    ("tensors", "message"),
     [
-        ({1: torch.ones(1)}, None, "named 1"),
-        ({"__metadata__": torch.ones(1)}, None, "reserved"),
-        ({"a": [1.0]}, None, "'a' is a list, not a tensor"),
-        ({"a": torch.ones(2).to_sparse()}, None, "'a' .*no dense array"),
-        ({"a": torch.ones(2, dtype=torch.complex128)}, None, "'a' .*no dense array"),
-        ({"a": torch.ones(2, device="meta")}, None, "'a' .*no dense array"),
-        ({"\ud800": torch.ones(2)}, None, "cannot be stored"),
-        ({}, {"a": 1}, "metadata 'a': 1 is not text"),
+        ({1: torch.ones(1)}, "named 1"),
+        ({"__metadata__": torch.ones(1)}, "reserved"),
+        ({"a": [1.0]}, "'a' is a list, not a tensor"),
+        ({"a": torch.ones(2).to_sparse()}, "'a' .*no dense array"),
+        ({"a": torch.ones(2, dtype=torch.complex128)}, "'a' .*no dense array"),
+        ({"a": torch.ones(2, device="meta")}, "'a' .*no dense array"),
+        ({"\ud800": torch.ones(2)}, "cannot be stored"),
     ],
 )
-def test_what_safetensors_cannot_hold_is_named(tensors, metadata, message):
+def test_what_safetensors_cannot_hold_is_named(tensors, message):
     with pytest.raises(RunError, match=message):
-        pack_tensors(tensors, metadata)
+        pack_tensors(tensors)
 
 
 def test_file_of_another_program_is_read_without_checksum():
     from safetensors.torch import save
 
-    tensors, texts = unpack_tensors(save({"a": torch.ones(2)}, {"format": "pt"}))
+    tensors = unpack_tensors(save({"a": torch.ones(2)}, {"format": "pt"}))
     assert same(tensors["a"], torch.ones(2))
-    assert texts == {"format": "pt"}
 
 
 def test_one_changed_number_is_noticed():

@@ -23,7 +23,7 @@ def test_a_trained_fleet_says_what_happened():
     seen = []
     members = [Member(range(30), range(30, 48), seed=1), Member(range(20), seed=2)]
     trained = train("graph", config, inputs, targets, members, SHORT, on_epoch=seen.append)
-    assert trained.stopped_epoch == len(trained.history) == len(seen) == 3
+    assert len(trained.history) == len(seen) == 3
     assert (
         [epoch["epoch"] for epoch in trained.history]
         == [epoch.number for epoch in seen]
@@ -239,7 +239,7 @@ def test_on_epoch_ends_training_by_returning_true():
         SHORT,
         on_epoch=lambda epoch: epoch.number == 2,
     )
-    assert trained.stopped_epoch == 2
+    assert len(trained.history) == 2
     twice = train(
         "graph",
         config,
@@ -482,20 +482,20 @@ def test_patience_counts_epochs_without_a_lower_loss(monkeypatch):
 def test_an_equal_loss_is_no_improvement(monkeypatch):
     scripted(monkeypatch, {0: [1.0] * 8})
     trained, _ = run(graph_task(), MEMBERS[:1], max_epochs=8, patience=2)
-    assert (trained.best_epoch, trained.stopped_epoch) == ([1], 3)
+    assert (trained.best_epoch, len(trained.history)) == ([1], 3)
 
 
 def test_without_patience_nothing_stops_and_the_best_epoch_is_kept_all_the_same(monkeypatch):
     scripted(monkeypatch, {0: RISING, 1: LATE})
     trained, seen = run(graph_task(), MEMBERS[:2], max_epochs=8)
-    assert (trained.best_epoch, trained.stopped_epoch) == ([1, 5], 8)
+    assert (trained.best_epoch, len(trained.history)) == ([1, 5], 8)
     assert all(all(epoch.active) for epoch in seen)
 
 
 def test_training_ends_when_everyone_stopped(monkeypatch):
     scripted(monkeypatch, {0: RISING, 1: LATE})
     trained, _ = run(graph_task(), MEMBERS[:2], max_epochs=8, patience=2)
-    assert (trained.best_epoch, trained.stopped_epoch) == ([1, 2], 4)
+    assert (trained.best_epoch, len(trained.history)) == ([1, 2], 4)
 
 
 @pytest.mark.parametrize("kind", ["graph", "node"])
@@ -562,7 +562,7 @@ def test_real_validation_losses_choose_the_epoch():
     losses = np.array([row["valid_loss"] for row in trained.history])
     assert trained.best_epoch == (np.nanargmin(losses, axis=0) + 1).tolist()
     assert (
-        trained.stopped_epoch == max(trained.best_epoch) + 5 < 60
+        len(trained.history) == max(trained.best_epoch) + 5 < 60
     )  # labels are noise, so fitting them soon hurts
     assert len(graphs) == len(targets)
 

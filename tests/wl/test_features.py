@@ -61,15 +61,12 @@ def test_blocks_of_the_kernel_matrix_fit_together(graphs, scheme, normalize):
         assert np.allclose(np.diag(whole)[filled], 1)
 
 
-def test_unseen_colors_are_left_out_or_counted():
+def test_unseen_colors_are_left_out():
     train = Graphs.from_edges([(0, 1)], node_labels=["a", "b"])
     test = Graphs.from_edges([(0, 1)], node_labels=["a", "new"])
     ignored = wl.WLVectorizer(1).fit(train)
     assert ignored.transform(test).toarray().tolist() == [[1, 0, 0, 0]]
-    counted = wl.WLVectorizer(1, unseen="count").fit(train)
-    assert counted.transform(test).toarray().tolist() == [[1, 0, 0, 0, 1, 2]]
-    assert counted.get_feature_names_out().tolist()[-2:] == ["0:unseen", "1:unseen"]
-    assert len(counted.get_feature_names_out()) == 6
+    assert len(ignored.get_feature_names_out()) == 4
 
 
 def test_features_of_nodes_mark_their_own_colors():
@@ -125,8 +122,6 @@ def test_wrong_use_is_explained():
         wl.WLVectorizer().fit(edgnn.load_dataset("MUTAG"))
     with pytest.raises(GraphError, match="item 0 is a str"):
         wl.WLVectorizer().fit(["CC"])
-    with pytest.raises(GraphError, match="unseen='guess'"):
-        wl.WLVectorizer(unseen="guess").fit(Graphs.from_edges([(0, 1)]))
 
 
 def test_lists_of_graphs_are_taken_as_one_collection():

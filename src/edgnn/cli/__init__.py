@@ -20,18 +20,32 @@ def run() -> NoReturn:
 
     Nothing is imported before Ctrl-C is one line; the imports take longer than many commands.
     """
-    signal.signal(signal.SIGINT, _end_at_once)
-    process = import_module("edgnn.cli._process")
-    process.open_streams()
-    process.set_up()
-    import_module("edgnn.cli._ranks").be_silent()
-    main = import_module("edgnn.cli._app").main
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    process.leave_with(main)
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        process = import_module("edgnn.cli._process")
+        process.open_streams()
+        process.set_up()
+        import_module("edgnn.cli._ranks").be_silent()
+        process.leave_with(import_module("edgnn.cli._app").main)
+    except KeyboardInterrupt:
+        _end_interrupted()
     raise AssertionError("the process has ended")
 
 
-def _end_at_once(number: int, frame: Any) -> None:
+def _interrupt(number: int, frame: Any) -> None:
+    """Raise ``KeyboardInterrupt``; while a module is imported, end the process instead.
+
+    Commands import torch and RDKit when they need them, and an exception in native code that sets
+    up its module aborts the process, or is ignored. There is nothing to keep at such a moment.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            _end_interrupted()
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+def _end_interrupted() -> NoReturn:
     os.write(2, b"edgnn: interrupted\n")
     os._exit(_INTERRUPTED)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgnn._files import read_file
 from edgnn._values import parse_value
-from edgnn._words import similar, suggestion
+from edgnn._words import one_line, similar, suggestion
 from edgnn.cli._complete import names
 from edgnn.errors import EdgnnError
 
@@ -30,7 +30,9 @@ def read_config(path: Path, options: Iterable[str]) -> tuple[dict[str, Any], dic
     try:
         document = tomllib.loads(read_file(path).decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise EdgnnError(f"{path} is no TOML file: {error}") from None
+        raise EdgnnError(f"{path} is no TOML file: {one_line(error)}") from None
+    except RecursionError:
+        raise EdgnnError(f"{path} is no TOML file: it is nested too deeply") from None
     own, of_estimator = set(options), parameter_names()
     chosen: dict[str, Any] = {}
     parameters: dict[str, Any] = {}

@@ -52,8 +52,8 @@ class Outcome:
 class Evaluation:
     """What :func:`evaluate` returns: settings, splits, predictions; scores are computed from them.
 
-    ``mean``, ``spread``, ``minimum``, ``maximum``, ``interval`` and ``majority`` are those of the
-    first metric; ``evaluation["roc_auc"]`` is the :class:`Summary` of another.
+    ``mean``, ``spread``, ``interval`` and ``majority`` are those of the first metric;
+    ``evaluation["roc_auc"]`` is the :class:`Summary` of another.
 
     Parameters
     ----------
@@ -112,16 +112,6 @@ class Evaluation:
         return self[self.metrics[0]].spread
 
     @property
-    def minimum(self) -> float:
-        """Least of the repeats' means, or of the folds of a single repeat."""
-        return self[self.metrics[0]].minimum
-
-    @property
-    def maximum(self) -> float:
-        """Greatest of the repeats' means, or of the folds of a single repeat."""
-        return self[self.metrics[0]].maximum
-
-    @property
     def interval(self) -> tuple[float, float]:
         """95 % confidence interval of the mean; :class:`Summary` says which."""
         return self[self.metrics[0]].interval
@@ -134,12 +124,10 @@ class Evaluation:
     @property
     def training_accuracy(self) -> float | None:
         """Mean accuracy on the training items; ``None`` unless it is known of every split."""
-        known: list[float] = []
-        for outcome in self.outcomes:
-            if outcome.training_accuracy is None:
-                return None
-            known.append(outcome.training_accuracy)
-        return float(np.mean(known)) if known else None
+        accuracies = [outcome.training_accuracy for outcome in self.outcomes]
+        if not accuracies or None in accuracies:
+            return None
+        return float(np.mean(np.array(accuracies, dtype=float)))
 
     @cached_property
     def scores(self) -> dict[str, Array]:

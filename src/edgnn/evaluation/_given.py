@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 
 from edgnn._files import Path_, open_binary
+from edgnn._json import parsed
 from edgnn._words import preview, short
 from edgnn.errors import DatasetError, EvaluationError, FormatError
 from edgnn.evaluation._splits import Split, is_part, member_seed, published
@@ -50,7 +50,7 @@ def read_splits(
     try:
         with open_binary(path) as stream:
             if is_json:
-                layouts = read_layouts(json.load(stream), len(data.items))
+                layouts = read_layouts(parsed(stream.read()), len(data.items))
             else:
                 layouts = [_table_layout(*read_rows(stream, path), data)]
         splits = []
@@ -72,16 +72,13 @@ def read_layouts(document: Any, count: int) -> list[dict[str, Array]]:
     entries = [document] if isinstance(document, Mapping) else document
     if not isinstance(entries, list) or not entries:
         raise EvaluationError(_EXPECTED)
-    if not all(isinstance(entry, Mapping) for entry in entries):
-        raise EvaluationError(_EXPECTED)
-    return [
-        {
-            str(part): _positions(given, part, count)
-            for part, given in entry.items()
-            if given is not None
-        }
-        for entry in entries
-    ]
+    layouts = []
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            raise EvaluationError(_EXPECTED)
+        given = {part: items for part, items in entry.items() if items is not None}
+        layouts.append({str(part): _positions(given[part], part, count) for part in given})
+    return layouts
 
 
 def written_layout(train: Array, valid: Array, test: Array) -> list[dict[str, str]]:
@@ -109,15 +106,16 @@ def _positions(given: Any, part: Any, count: int) -> Array:
 
 def _span(word: Any, part: Any) -> tuple[int, int]:
     """Return the first and the last number of a word such as ``"0-99"``."""
-    if type(word) is int and word >= 0:
-        return word, word
-    span = _RANGE.fullmatch(word.strip()) if isinstance(word, str) else None
-    first, last = (int(span[1]), int(span[2] or span[1])) if span else (0, -1)
-    if last < first:
-        raise EvaluationError(
-            f"{short(part)} names {short(word)}; give numbers such as 105, or ranges such as '0-99'"
-        )
-    return first, last
+    # other types, such as true, are no numbers
+    text = str(word).strip() if type(word) in (int, str) else ""
+    span = _RANGE.fullmatch(text)
+    if span is not None:
+        first, last = int(span[1]), int(span[2] or span[1])
+        if first <= last:
+            return first, last
+    raise EvaluationError(
+        f"{short(part)} names {short(word)}; give numbers such as 105, or ranges such as '0-99'"
+    )
 
 
 def _ranges(items: Array) -> str:
@@ -228,17 +226,17 @@ def _in_words(data: Dataset) -> str:
 
 def _joined_items(sets: Sequence[Dataset]) -> tuple[Graphs, Nodes | None]:
     """Return the graphs of all sets and their labeled nodes; one graph of all is not repeated."""
-    first = sets[0].graphs
-    if sets[0].nodes is not None and all(data.graphs.equals(first) for data in sets[1:]):
-        return first, Nodes(first, torch.cat([_index(data) for data in sets]))
-    graphs = Graphs.concat([data.graphs for data in sets])
-    if sets[0].nodes is None:
-        return graphs, None
-    before = np.cumsum([0, *(data.graphs.num_nodes for data in sets[:-1])]).tolist()
-    moved = [_index(data) + start for data, start in zip(sets, before, strict=True)]
-    return graphs, Nodes(graphs, torch.cat(moved))
-
-
-def _index(data: Dataset) -> torch.Tensor:
-    assert data.nodes is not None
-    return data.nodes.index
+    collections = [data.graphs for data in sets]
+    indices = [data.nodes.index for data in sets if data.nodes is not None]
+    if not indices:
+        return Graphs.concat(collections), None
+    first = collections[0]
+    if all(graphs.equals(first) for graphs in collections[1:]):
+        return first, Nodes(first, torch.cat(indices))
+    start = 0
+    moved = []
+    for graphs, index in zip(collections, indices, strict=True):
+        moved.append(index + start)
+        start += graphs.num_nodes
+    joined = Graphs.concat(collections)
+    return joined, Nodes(joined, torch.cat(moved))

@@ -110,8 +110,11 @@ def _chosen(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if "chosen" in answer:
         chosen: Mapping[str, Any] | None = answer["chosen"]
         return chosen
-    epoch = {name: answer.get(name) for name in ("best_epoch", "valid_loss")}
-    return {name: value for name, value in epoch.items() if value is not None} or None
+    epoch = {}
+    for name in ("best_epoch", "valid_loss"):
+        if answer.get(name) is not None:
+            epoch[name] = answer[name]
+    return epoch or None
 
 
 def _class_probabilities(

@@ -172,7 +172,10 @@ class Search:
         selections = self._selected(X, targets, inner, sample_weight, on_progress)
         answers: list[dict[str, Any]] = [{} for _ in splits]
         for candidate in self.candidates:
-            numbers = [n for n, one in enumerate(selections) if one.parameters == candidate]
+            numbers = []
+            for number, selection in enumerate(selections):
+                if selection.parameters == candidate:
+                    numbers.append(number)
             if not numbers:
                 continue
             some = [splits[number] for number in numbers]
@@ -262,15 +265,14 @@ def selection_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     rows = []
     for number, candidate in enumerate(choices[0]["candidates"]):
         parameters = candidate["parameters"]
-        times = sum(plain(_of(chosen, parameters)) == parameters for chosen in choices)
-        scores = [chosen["candidates"][number]["score"] for chosen in choices]
+        times = 0
+        scores = []
+        for chosen in choices:
+            times += plain({name: chosen[name] for name in parameters}) == parameters
+            scores.append(chosen["candidates"][number]["score"])
         mean = known_mean(np.array(scores, dtype=float))
         rows.append({"parameters": parameters, "chosen": times, "score": mean})
     return rows
-
-
-def _of(chosen: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: chosen[name] for name in names}
 
 
 def _chosen(answer: Mapping[str, Any], selection: Selection) -> dict[str, Any]:

@@ -262,13 +262,14 @@ def _layouts(split: Mapping[Any, Any]) -> list[dict[str, Array]]:
         return _fold_layouts({float(words[given]): items for given, items in split.items()})
     parts: dict[str, list[Array]] = {"train": [], "test": []}
     for given, word in words.items():
-        if word not in _SYNONYMS:
+        part = _SYNONYMS.get(word)
+        if part is None:
             raise EvaluationError(
                 f"{given!r} is no part of a split: name train, validation and test, "
                 f"or number the folds{suggestion(word, _SYNONYMS)}"
             )
-        what = f"the {_SYNONYMS[word]} part of the given split"
-        parts.setdefault(_SYNONYMS[word], []).append(_positions(split[given], what))
+        positions = _positions(split[given], f"the {part} part of the given split")
+        parts.setdefault(part, []).append(positions)
     needed = ("train",) if "validation" in parts else ("train", "test")
     for name in needed:
         if not parts[name]:

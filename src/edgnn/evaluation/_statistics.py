@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +29,6 @@ class Summary:
         Of each split: the model's, and those of a model that ignores its input: the most frequent
         class of the training and validation part (its frequencies as probabilities), or the mean of
         the targets.
-    repeat_means : array
-        Mean over the folds of each repeat.
     mean : float
         Mean of the repeats' means; scores that are not defined (NaN) are left out everywhere.
     spread, minimum, maximum : float
@@ -45,12 +44,13 @@ class Summary:
         interval that covers the seeds only, not the choice of the test part.
     majority : float
         Mean of the repeats' means of ``majority_scores``.
+    repeat_means : array
+        Mean over the folds of each repeat.
     """
 
     metric: Metric
     scores: Array
     majority_scores: Array
-    repeat_means: Array
     mean: float
     spread: float
     minimum: float
@@ -58,6 +58,14 @@ class Summary:
     interval: tuple[float, float]
     interval_kind: str
     majority: float
+    repeat_means: Array
+
+    def statistics(self) -> dict[str, Any]:
+        """Return what was computed of the scores, by name."""
+        every = {field.name: getattr(self, field.name) for field in fields(self)}
+        for given in ("metric", "scores", "majority_scores"):
+            del every[given]
+        return every
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,6 @@ from edgnn.evaluation._splits import Split
 from edgnn.evaluation._statistics import Summary
 
 _FORMAT = 1
-_SUMMARY = (
-    "mean",
-    "spread",
-    "minimum",
-    "maximum",
-    "interval",
-    "interval_kind",
-    "majority",
-    "repeat_means",
-)
 _TASKS = ("classes", "labels", "values")
 _EXPECTED = "expected what `edgnn evaluate --out` or Evaluation.to_dict wrote"
 
@@ -190,8 +180,7 @@ def evaluation_from_dict(values: Mapping[str, Any]) -> Evaluation:
 
 
 def _summary(summary: Summary) -> dict[str, Any]:
-    values = {name: getattr(summary, name) for name in _SUMMARY}
-    return values | {"higher_is_better": summary.metric.higher_is_better}
+    return summary.statistics() | {"higher_is_better": summary.metric.higher_is_better}
 
 
 def _split(number: int, split: Split, outcome: Outcome, summaries: list[Summary]) -> dict[str, Any]:

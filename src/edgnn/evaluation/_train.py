@@ -213,7 +213,8 @@ def split_for(
         A split, or the file of one.
     """
     test, validation = sets["test"], sets["validation"]
-    if test is None and not model.trains_by_epochs and isinstance(validation, float):
+    has_epochs = model.trains_by_epochs
+    if test is None and not has_epochs and isinstance(validation, float):
         # nothing is chosen by the held-out items, so they are as good as a test set
         test, validation = validation, None
     if given is None:
@@ -223,7 +224,7 @@ def split_for(
     else:
         fraction = None if isinstance(validation, str) else validation
         split = only_split(read_splits(given, data, validation=fraction, seed=sets["seed"]))
-    if split is None or len(split.test) or model.trains_by_epochs:
+    if split is None or len(split.test) or has_epochs:
         return split
     assert split.valid is not None, "a split holds something out"
     return replace(split, test=split.valid, valid=None)

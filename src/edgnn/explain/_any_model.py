@@ -14,7 +14,6 @@ from torch import Tensor
 from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes, copies
 from edgnn.explain._subject import (
-    MEMORY,
     Check,
     Labels,
     Measure,
@@ -109,14 +108,13 @@ class AnySubject(Subject):
         if self.task == "values":
             self.classes = list(range(self.scores(Changes.of(1)).numbers.shape[1]))
 
-    def scores(self, changes: Changes, memory: int = MEMORY) -> PlainScores:
+    def scores(self, changes: Changes) -> PlainScores:
         """Predict changed copies, a batch at a time."""
         if self.part is not None:
             nodes, edges = self.part.nodes.cpu().numpy(), self.part.edges.cpu().numpy()
             changes = changes.renumbered(nodes, edges)
         elements = max(1, self._whole.num_nodes + self._whole.num_edges)
-        at_once = min(_ELEMENTS_AT_ONCE, int(memory) // 500)
-        size = min(max(1, at_once // elements), _COPIES_AT_ONCE)
+        size = min(max(1, _ELEMENTS_AT_ONCE // elements), _COPIES_AT_ONCE)
         found = [np.zeros((0, len(self.classes)))] if self.classes else []
         for start in range(0, changes.count, size):
             self.look()
@@ -139,13 +137,16 @@ class AnySubject(Subject):
             return "output"
         if hasattr(self.estimator, "predict_proba"):
             return "log-odds"
-        has_decisions = self.task == "classes" and hasattr(self.estimator, "decision_function")
-        return "decision" if has_decisions and self._decides_by_class() else "class"
+        return "decision" if self._decides_by_class() else "class"
 
     def _decides_by_class(self) -> bool:
         """Return whether there is one decision value per class, or one for two classes."""
+        if self.task != "classes" or not hasattr(self.estimator, "decision_function"):
+            return False
         shape = np.shape(self.estimator.decision_function(self.item))
-        return shape == (1, len(self.classes)) or (shape == (1,) and len(self.classes) == 2)
+        if shape == (1,):
+            return len(self.classes) == 2
+        return bool(shape == (1, len(self.classes)))
 
     def _numbers(self, items: Graphs | Nodes) -> _Array:
         if self.measure == "log-odds":

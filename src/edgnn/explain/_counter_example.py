@@ -15,7 +15,7 @@ from edgnn.errors import EstimatorError
 from edgnn.explain._explain import check_numbers
 from edgnn.explain._names import label_of, label_text, link_words, node_words
 from edgnn.explain._search import Found, Search, Step
-from edgnn.explain._subject import MEMORY, Subject, copies_allowed, time_limit
+from edgnn.explain._subject import Subject, copies_allowed, time_limit
 from edgnn.graphs import Graphs, Nodes, Vocabulary, taken
 
 _Array = np.ndarray[Any, Any]
@@ -106,7 +106,6 @@ def counter_example(
     target: Any = None,
     largest: int = 3,
     most: int | None = None,
-    memory: int = MEMORY,
     seconds: float | None = None,
     check: Callable[[], None] | None = None,
 ) -> CounterExample | None:
@@ -132,8 +131,6 @@ def counter_example(
     most : int, optional
         Largest number of changed graphs to ask the model about: by default 20,000, fewer of a graph
         with thousands of nodes and edges, some seconds' worth.
-    memory : int
-        Bytes that a pass of the model may take, about.
     seconds : float, optional
         When the search begins no further pass.
     check : callable, optional
@@ -144,7 +141,7 @@ def counter_example(
     CounterExample or None
         ``None`` where none was found.
     """
-    check_numbers(largest=largest, most=1 if most is None else most, memory=memory)
+    check_numbers(largest=largest, most=1 if most is None else most)
     limit = time_limit(seconds)
     subject = Subject.of(estimator, item, check)
     if subject.task == "values":
@@ -154,7 +151,7 @@ def counter_example(
         )
     wanted = None if target is None else subject.checked_target(target)
     allowed = copies_allowed(subject, 20_000) if most is None else most
-    search = Search.of(subject, wanted, allowed, memory, limit)
+    search = Search(subject, wanted, allowed, limit)
     for found in search.by_size(largest):
         verified = _verified(subject, search, found)
         if verified is not None:

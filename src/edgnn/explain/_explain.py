@@ -1,4 +1,4 @@
-"""explain: leave-one-out of every node, edge, link and label, and integrated gradients."""
+"""explain: leave-one-out of every node, link and label, and integrated gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from edgnn.explain._explanation import Explanation, LabelEffect
 from edgnn.explain._gradients import Gradients, integrated_gradients
 from edgnn.explain._links import links_of, members_of, twin_links, twins_of
 from edgnn.explain._network import NetworkSubject
-from edgnn.explain._subject import MEMORY, Labels, Subject, copies_allowed, time_limit
+from edgnn.explain._subject import Labels, Subject, copies_allowed, time_limit
 from edgnn.io import Deadline
 
 _Array = np.ndarray[Any, Any]
@@ -30,11 +30,10 @@ def explain(
     target: Any = None,
     most: int | None = None,
     steps: int = 64,
-    memory: int = MEMORY,
     seconds: float | None = None,
     check: Callable[[], None] | None = None,
 ) -> Explanation:
-    """Explain a prediction: the contribution of every node, edge, link and label.
+    """Explain a prediction: the contribution of every node, link and label.
 
     Each element is taken out in turn and the model asked again: networks about many changed copies
     of the graph in one pass, any other model through its ``predict_proba`` or ``predict``. Elements
@@ -61,8 +60,6 @@ def explain(
         gradients are tried, or where there are none, the nearest; the others are NaN.
     steps : int
         Number of points of the integral.
-    memory : int
-        Bytes that a pass of the model may take, about.
     seconds : float, optional
         When leaving out begins no further pass: the elements with the largest gradients, or the
         nearest, are tried first, and those that are left are NaN. A first pass is always made.
@@ -78,22 +75,22 @@ def explain(
     >>> explanation.node_removal.shape
     (17,)
     """
-    check_numbers(most=1 if most is None else most, steps=steps, memory=memory)
+    check_numbers(most=1 if most is None else most, steps=steps)
     limit = time_limit(seconds)
     subject = Subject.of(estimator, item, check)
     most = copies_allowed(subject, 5000) if most is None else most
-    scores = subject.scores(Changes.of(1), memory)
+    scores = subject.scores(Changes.of(1))
     column = subject.column(target, scores)
     value = float(scores.value(column)[0])
     gradients = Gradients()
     if isinstance(subject, NetworkSubject):
-        gradients = integrated_gradients(subject, column, steps, memory)
+        gradients = integrated_gradients(subject, column, steps)
     links = links_of(subject.raw)
-    removals = _Removals(subject, column, value, links, memory)
+    removals = _Removals(subject, column, value, links)
     complete = removals.run(*_chosen(subject, removals, gradients, most), limit)
     effects: tuple[LabelEffect, ...] | None = None
     if not limit.is_over:
-        effects = _label_effects(subject, column, value, most, memory)
+        effects = _label_effects(subject, column, value, most)
     return Explanation(
         graph=subject.raw,
         node=subject.node,
@@ -107,9 +104,7 @@ def explain(
         classes=() if subject.task == "values" else tuple(subject.classes),
         value=value,
         node_removal=removals.node,
-        edge_removal=removals.edge,
         node_label_removal=removals.node_label,
-        edge_label_removal=removals.edge_label,
         links=links,
         link_removal=removals.link,
         link_label_removal=removals.link_label,
@@ -128,54 +123,37 @@ def explain(
 class _Removals:
     """Leave-one-out of one prediction: what to try, and what came out."""
 
-    def __init__(
-        self, subject: Subject, target: int, value: float, links: _Array, memory: int
-    ) -> None:
-        self.subject, self.target, self.value, self.memory = subject, target, value, memory
+    def __init__(self, subject: Subject, target: int, value: float, links: _Array) -> None:
+        self.subject, self.target, self.value = subject, target, value
         self.links = members_of(links)
-        twins = twins_of(subject)
-        self.same_node, self.same_edge = twins.nodes, twins.edges
-        self.same_link = twin_links(self.same_edge, self.links)
+        self.same_node, same_edge = twins_of(subject)
+        self.same_link = twin_links(same_edge, self.links)
         self.node = np.full(subject.raw.num_nodes, np.nan)
-        self.edge = np.full(subject.raw.num_edges, np.nan)
         self.link = np.full(len(self.links), np.nan)
-        self.node_label, self.edge_label = self.node.copy(), self.edge.copy()
-        self.link_label = self.link.copy()
+        self.node_label, self.link_label = self.node.copy(), self.link.copy()
 
     def families(self, nodes: _Array, links: _Array) -> list[tuple[_Array, _Array, Changes]]:
         """Return where results belong, the elements that are tried, and how to change them."""
         subject = self.subject
         removable = nodes if subject.node is None else nodes[nodes != subject.node]
-        edges = links
-        if len(links):
-            edges = np.unique(self.same_edge[np.concatenate([self.links[link] for link in links])])
+        of_link = [self.links[link] for link in links]
+        copy = np.repeat(np.arange(len(links)), [len(edges) for edges in of_link])
+        edges = np.concatenate([np.zeros(0, np.int64), *of_link])
+        without_nodes = Changes.of(len(removable), nodes_out=(np.arange(len(removable)), removable))
         tried = [
-            (self.node, removable, _out("nodes_out", removable)),
-            (self.edge, edges, _out("edges_out", edges)),
+            (self.node, removable, without_nodes),
+            (self.link, links, Changes.of(len(links), edges_out=(copy, edges))),
         ]
-        of_labels = {"node": (self.node_label, nodes), "edge": (self.edge_label, edges)}
-        for kind, (result, elements) in of_labels.items():
-            labels = subject.labels[kind]
-            if labels.removable:
-                copy = np.arange(len(elements))
-                unlabeled = (copy, elements, np.full(len(elements), labels.unknown))
-                changes = Changes.of(len(elements), **{f"{kind}_labels": unlabeled})
-                tried.append((result, elements, changes))
-        return tried + self._whole_links(links)
-
-    def _whole_links(self, links: _Array) -> list[tuple[_Array, _Array, Changes]]:
-        """Return the same for links of several edges; others are as their only edge."""
-        several = [link for link in links.tolist() if len(self.links[link]) > 1]
-        of_link = [self.links[link] for link in several]
-        copy = np.repeat(np.arange(len(several)), [len(edges) for edges in of_link])
-        edge = np.concatenate([np.zeros(0, np.int64), *of_link])
-        whole = np.array(several, dtype=np.int64)
-        tried = [(self.link, whole, Changes.of(len(whole), edges_out=(copy, edge)))]
-        labels = self.subject.labels["edge"]
-        if labels.removable:
-            unknown = np.full(len(edge), labels.unknown)
-            unlabeled = Changes.of(len(whole), edge_labels=(copy, edge, unknown))
-            tried.append((self.link_label, whole, unlabeled))
+        node_labels, edge_labels = subject.labels["node"], subject.labels["edge"]
+        if node_labels.removable:
+            unknown = np.full(len(nodes), node_labels.unknown)
+            unlabeled = (np.arange(len(nodes)), nodes, unknown)
+            changes = Changes.of(len(nodes), node_labels=unlabeled)
+            tried.append((self.node_label, nodes, changes))
+        if edge_labels.removable:
+            unknown = np.full(len(edges), edge_labels.unknown)
+            changes = Changes.of(len(links), edge_labels=(copy, edges, unknown))
+            tried.append((self.link_label, links, changes))
         return tried
 
     def run(self, nodes: _Array, links: _Array, limit: Deadline) -> bool:
@@ -198,7 +176,7 @@ class _Removals:
         """Leave out nodes, links and their labels, each by itself."""
         families = self.families(nodes, links)
         changes = Changes.joined([changes for *_, changes in families])
-        values = self.subject.scores(changes, self.memory).value(self.target)
+        values = self.subject.scores(changes).value(self.target)
         start = 0
         for result, elements, tried in families:
             result[elements] = self.value - values[start : start + tried.count]
@@ -208,12 +186,7 @@ class _Removals:
         """Give twins what the one of them that was tried has."""
         for result in (self.node, self.node_label):
             result[:] = result[self.same_node]
-        for result in (self.edge, self.edge_label):
-            result[:] = result[self.same_edge]
-        alone = np.array([len(edges) == 1 for edges in self.links], dtype=bool)
-        first = np.array([edges[0] for edges in self.links], dtype=np.int64)
-        for result, of_edges in ((self.link, self.edge), (self.link_label, self.edge_label)):
-            result[alone] = of_edges[first[alone]]
+        for result in (self.link, self.link_label):
             result[:] = result[self.same_link]
 
 
@@ -225,11 +198,10 @@ def _chosen(
     Those with the largest gradients, or the nearest, come first, as many as are allowed.
     """
     nodes, links = np.unique(removals.same_node), np.unique(removals.same_link)
-    copies_of_link = 6 if subject.raw.num_edges > len(removals.links) else 2
     for_nodes, for_links = len(nodes), len(links)
-    if 2 * for_nodes + copies_of_link * for_links > most:
+    if 2 * (for_nodes + for_links) > most:  # each is taken out, and so is its label
         for_nodes = min(len(nodes), max(1, most // 4))
-        for_links = min(len(links), max(0, (most - 2 * for_nodes) // copies_of_link))
+        for_links = min(len(links), max(0, most // 2 - for_nodes))
     distance = subject.distance().astype(float)
     node_rank = -distance if gradients.node is None else np.abs(gradients.node)
     if gradients.edge is None:
@@ -245,7 +217,7 @@ def _chosen(
 
 
 def _label_effects(
-    subject: Subject, target: int, value: float, most: int, memory: int
+    subject: Subject, target: int, value: float, most: int
 ) -> tuple[LabelEffect, ...]:
     """Take out every label, all its occurrences at once; of too many, the most frequent."""
     occurrences: list[tuple[str, int, _Array]] = []
@@ -257,29 +229,14 @@ def _label_effects(
         return ()
     changes = []
     for kind, _, elements in occurrences:
-        changes += _without_label(subject, kind, elements)
-    drops = value - subject.scores(Changes.joined(changes), memory).value(target)
+        unlabeled = (elements * 0, elements, elements * 0 + subject.labels[kind].unknown)
+        changes.append(Changes.of(1, **{f"{kind}_labels": unlabeled}))
+    drops = value - subject.scores(Changes.joined(changes)).value(target)
     effects = []
-    for (kind, label, elements), (contribution, removal) in zip(
-        occurrences, drops.reshape(-1, 2).tolist(), strict=True
-    ):
-        if kind == "node" and subject.node in elements.tolist():
-            removal = float("nan")  # the explained node itself stays
+    for (kind, label, elements), drop in zip(occurrences, drops.tolist(), strict=True):
         text = subject.labels[kind].vocabulary[label]
-        effects.append(LabelEffect(kind, text, len(elements), contribution, removal))
+        effects.append(LabelEffect(kind, text, len(elements), drop))
     return tuple(sorted(effects, key=lambda effect: -abs(effect.contribution)))
-
-
-def _without_label(subject: Subject, kind: str, elements: _Array) -> list[Changes]:
-    """Return two changes: elements lose their label, and elements are taken out."""
-    removable = elements
-    if kind == "node" and subject.node is not None:
-        removable = elements[elements != subject.node]
-    labels = (elements * 0, elements, elements * 0 + subject.labels[kind].unknown)
-    return [
-        Changes.of(1, **{f"{kind}_labels": labels}),
-        Changes.of(1, **{f"{kind}s_out": (removable * 0, removable)}),
-    ]
 
 
 def _occurrences(kind: str, labels: Labels, most: int) -> list[tuple[str, int, _Array]]:
@@ -288,10 +245,6 @@ def _occurrences(kind: str, labels: Labels, most: int) -> list[tuple[str, int, _
     order = np.argsort(-counts, kind="stable")[: max(1, most // 4)]
     occurring = order[counts[order] > 0].tolist()
     return [(kind, label, np.flatnonzero(labels.numbers == label)) for label in occurring]
-
-
-def _out(what: str, elements: _Array) -> Changes:
-    return Changes.of(len(elements), **{what: (np.arange(len(elements)), elements)})
 
 
 def check_numbers(**numbers: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._words import counted, preview
+from edgnn._words import counted, number, preview
 from edgnn.explain._counter_example import Change, CounterExample
 from edgnn.explain._explanation import Explanation, Reason
 from edgnn.explain._fidelity import Fidelity
@@ -104,7 +104,7 @@ class Explained:
         if explanation.probability is None:
             decision = number(explanation.value)
             return f"{prediction} ({self.measure} {decision})" if self.decides else prediction
-        probability = percent(float(explanation.probability[explanation.target_index]))
+        probability = number(float(explanation.probability[explanation.target_index]), True)
         if self.target == prediction:
             return f"{prediction} ({probability} %)"
         return f"{prediction} ({self.target} {probability} %)"
@@ -339,24 +339,13 @@ def counter_text(item: Explained) -> str:
     words = " and ".join(item.change_text(change) for change in example.changes)
     prediction = item.prediction_text(example.prediction)
     if example.probability is not None and not item.several_labels:
-        prediction += f" ({percent(float(np.max(example.probability)))} %)"
+        prediction += f" ({number(float(np.max(example.probability)), True)} %)"
     proven = example.smallest and len(example.changes) > 1
     smallest = " No smaller change does that." if proven else ""
     return f"If {words}, the model would say {prediction}.{smallest}"
 
 
-def percent(fraction: float) -> str:
-    """Return a fraction in percent with one decimal."""
-    return f"{100 * fraction:.1f}".replace("-", "−")
-
-
-def number(value: float) -> str:
-    """Return a value with four digits."""
-    return f"{value:.4g}".replace("-", "−")
-
-
 def _drop_text(item: Explained, value: float) -> str:
     """Return a drop of the probability in points, or of a value as it is."""
-    if not item.has_probability:
-        return number(float(value))
-    return f"{percent(float(value))} points"
+    text = number(float(value), item.has_probability)
+    return f"{text} points" if item.has_probability else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -37,16 +37,12 @@ class LabelEffect:
         How many nodes or edges of the graph explained have it.
     contribution : float
         By how much the value drops when all of them lose the label, but stay.
-    removal : float
-        By how much it drops when all of them are taken out; not a number where the explained node
-        is one of them.
     """
 
     kind: str
     value: Any
     count: int
     contribution: float
-    removal: float
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ class Reason:
 
     Parameters
     ----------
-    kind : {"node", "link", "node label", "edge label"}
+    kind : {"node", "link", "edge label"}
         What it is.
     elements : tuple of int
         Its nodes, or its edges, in the explanation's graph.
@@ -106,11 +102,9 @@ class Explanation:
         The classes in its order; numbers of labels; empty for regressors.
     value : float
         What is explained.
-    node_removal, edge_removal : array
-        The value minus that without the node (and its edges), without the edge. The explained node
-        itself cannot be taken out.
-    node_label_removal, edge_label_removal : array
-        The value minus that when the node or edge stays and its label counts for nothing.
+    node_removal, node_label_removal : array
+        The value minus that without the node (and its edges), or when the node stays and its label
+        counts for nothing. The explained node itself cannot be taken out.
     links : array
         Number of each edge's link: an edge and its reverse with the same label, as a bond is
         stored, are one.
@@ -138,8 +132,8 @@ class Explanation:
 
     Shapes
     ------
-    node_removal, node_label_removal, node_gradient (N,); edge_removal, edge_label_removal,
-    edge_gradient, links (E,); link_removal, link_label_removal (links,); probability (K,)
+    node_removal, node_label_removal, node_gradient (N,); edge_gradient, links (E,); link_removal,
+    link_label_removal (links,); probability (K,)
     """
 
     graph: Graphs
@@ -154,9 +148,7 @@ class Explanation:
     classes: tuple[Any, ...]
     value: float
     node_removal: _Array
-    edge_removal: _Array
     node_label_removal: _Array
-    edge_label_removal: _Array
     links: _Array
     link_removal: _Array
     link_label_removal: _Array
@@ -222,34 +214,26 @@ class Explanation:
         """What to call every node: the name that relations give it, its own name, or its number."""
         return texts_of_item(self.item, self.graph, self.original_nodes)
 
-    def reasons(self, n: int = 10, kinds: Sequence[str] | None = None) -> list[Reason]:
+    def reasons(self, n: int = 10) -> list[Reason]:
         """Return the strongest reasons for and against, the largest contribution first.
 
-        What is only rounding beside the first is left out.
+        Nodes and links are compared by their scores; for a node's prediction also the labels of
+        edges, all occurrences of one together. What is only rounding beside the first is left out.
 
         Parameters
         ----------
         n : int
             How many at most.
-        kinds : sequence of {"node", "link", "node label", "edge label"}, optional
-            Which to compare: single nodes and links by their scores, or all occurrences of a label
-            together. By default nodes and links, and for a node's prediction labels of edges as
-            well.
         """
-        if kinds is None:
-            kinds = ("node", "link") if self.node is None else ("node", "link", "edge label")
-        scored = []
-        for kind, elements, amount in self._scored_elements():
-            if kind in kinds and amount:
-                scored.append((abs(amount), kind, elements, amount))
         # Only the first are put into words, which takes time.
-        largest = sorted(scored, key=lambda entry: -entry[0])[:n]
+        largest = sorted(self._scored_elements(), key=lambda entry: -abs(entry[2]))[:n]
         reasons = [
             Reason(kind, elements, self._words(kind, elements), amount)
-            for _, kind, elements, amount in largest
+            for kind, elements, amount in largest
         ]
-        effects = [effect for effect in self.labels if f"{effect.kind} label" in kinds]
-        reasons += map(self._label_reason, effects)
+        if self.node is not None:
+            of_edges = [effect for effect in self.labels if effect.kind == "edge"]
+            reasons += map(self._label_reason, of_edges)
         reasons = sorted(reasons, key=lambda reason: -abs(reason.contribution))[:n]
         least = _ROUNDING * abs(reasons[0].contribution) if reasons else 0.0
         return [reason for reason in reasons if abs(reason.contribution) > least]
@@ -261,13 +245,13 @@ class Explanation:
             yield "link", tuple(edges.tolist()), amount
 
     def _label_reason(self, effect: LabelEffect) -> Reason:
-        kind = "label" if effect.kind == "edge" else self.node_label_kind
-        elements = _having(self.graph, effect) if kind == "label" else ()
-        many = counted(effect.count, effect.kind)
+        number = self.graph.edge_vocabulary.index(effect.value)
+        edges = (self.graph.edge_label == number).nonzero()[:, 0].tolist()
+        many = counted(effect.count, "edge")
         if effect.count > 1:
             many = f"all {many}"
-        words = f"the {kind} {label_text(effect.value)} of {many}"
-        return Reason(f"{effect.kind} label", elements, words, effect.contribution)
+        words = f"the label {label_text(effect.value)} of {many}"
+        return Reason("edge label", tuple(edges), words, effect.contribution)
 
     def _words(self, kind: str, elements: tuple[int, ...]) -> str:
         if kind == "link":
@@ -298,12 +282,3 @@ class Explanation:
         values["reasons"] = [vars(reason) for reason in self.reasons()]
         found: dict[str, Any] = plain(values)
         return found
-
-
-def _having(graph: Graphs, effect: LabelEffect) -> tuple[int, ...]:
-    vocabulary, labels = graph.edge_vocabulary, graph.edge_label
-    if effect.kind == "node":
-        vocabulary, labels = graph.node_vocabulary, graph.node_label
-    if effect.value not in vocabulary:
-        return ()
-    return tuple((labels == vocabulary.index(effect.value)).nonzero()[:, 0].tolist())

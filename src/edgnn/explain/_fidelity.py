@@ -14,14 +14,10 @@ from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes
 from edgnn.explain._explain import check_numbers
 from edgnn.explain._explanation import Explanation
-from edgnn.explain._subject import MEMORY, Subject
+from edgnn.explain._subject import Subject
 
 _Array = np.ndarray[Any, Any]
-_CHOICES = {
-    "kind": ("node", "link"),
-    "by": ("score", "removal", "label", "gradient"),
-    "take": ("element", "label"),
-}
+_CHOICES = {"kind": ("node", "link"), "take": ("element", "label")}
 _MEASURES = (
     "sufficiency",
     "comprehensiveness",
@@ -30,7 +26,6 @@ _MEASURES = (
     "random_comprehensiveness",
     "random_comprehensiveness_std",
 )
-By = Literal["score", "removal", "label", "gradient"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +49,6 @@ class Fidelity:
     ----------
     kind : {"node", "link"}
         What was ranked.
-    by : {"score", "removal", "label", "gradient"}
-        By what.
     take : {"element", "label"}
         What was taken out of the elements' places.
     shares : tuple of float
@@ -70,7 +63,6 @@ class Fidelity:
     """
 
     kind: str
-    by: str
     take: str
     shares: tuple[float, ...]
     sizes: tuple[int, ...]
@@ -96,9 +88,7 @@ def fidelity(
     random_sets: int = 20,
     seed: int = 0,
     kind: Literal["node", "link"] = "node",
-    by: By = "score",
     take: Literal["element", "label"] = "element",
-    memory: int = MEMORY,
 ) -> Fidelity:
     """Measure an explanation by taking out, and by keeping, what it puts first.
 
@@ -117,26 +107,21 @@ def fidelity(
     seed : int
         Random seed of the sets.
     kind : {"node", "link"}
-        Rank nodes (which go with their edges; the explained node always stays) or links.
-    by : {"score", "removal", "label", "gradient"}
-        What to rank by: the scores that drawings use, what the elements are worth, what their
-        labels are, integrated gradients.
+        Rank nodes (which go with their edges; the explained node always stays) or links, by the
+        scores that drawings use.
     take : {"element", "label"}
         Take out nodes (with their edges) and links, or their labels alone, so that the graph keeps
         its shape.
-    memory : int
-        Bytes that a pass of the model may take, about.
     """
-    _check(shares, random_sets, kind=kind, by=by, take=take)
+    _check(shares, random_sets, kind=kind, take=take)
     subject = Subject.of(estimator, explanation.item)
-    score, elements = _ranked(explanation, kind, by, take)
+    score, elements = _ranked(explanation, kind, take)
     if subject.task == "values":
         score = np.abs(score)
-    order = elements[np.argsort(-np.nan_to_num(score, nan=-math.inf), kind="stable")]
+    order = elements[np.argsort(-score, kind="stable")]
     sizes = tuple(min(len(order), max(1, math.ceil(share * len(order) - 1e-9))) for share in shares)
     what: dict[str, Any] = {
         "kind": kind,
-        "by": by,
         "take": take,
         "shares": tuple(map(float, shares)),
         "sizes": sizes,
@@ -146,33 +131,17 @@ def fidelity(
         return Fidelity(**what | dict.fromkeys(_MEASURES, np.full(len(shares), np.nan)))
     random = np.random.default_rng(seed)
     sets = [part for size in sizes for part in _sets(order, size, random, random_sets)]
-    drops = _drops(subject, explanation, kind, take, order, sets, memory).reshape(
-        2, len(sizes), random_sets + 1
-    )
+    drops = _drops(subject, explanation, kind, take, order, sets)
+    drops = drops.reshape(2, len(sizes), random_sets + 1)
     (sufficiency, comprehensiveness), rest = drops[:, :, 0], drops[:, :, 1:]
     mean, std = rest.mean(axis=2), rest.std(axis=2)
     measures = (sufficiency, comprehensiveness, mean[0], std[0], mean[1], std[1])
     return Fidelity(**what | dict(zip(_MEASURES, measures, strict=True)))
 
 
-def _ranked(explanation: Explanation, kind: str, by: str, take: str) -> tuple[_Array, _Array]:
+def _ranked(explanation: Explanation, kind: str, take: str) -> tuple[_Array, _Array]:
     """Return the scores, and the numbers of the elements they belong to."""
-    names = {"score": "score", "removal": "removal", "label": "label_removal"}
-    edges = explanation.edge_gradient
-    score = None
-    if by != "gradient":
-        score = getattr(explanation, f"{kind}_{names[by]}")
-    elif kind == "node":
-        score = explanation.node_gradient
-    elif edges is not None:
-        links = len(explanation.link_removal)
-        score = np.bincount(explanation.links, edges, minlength=links)
-    if score is None:
-        raise EstimatorError(
-            f"the explanation has no gradients of {kind}s to rank by: choose by='score'"
-        )
-    if len(score) and np.isnan(score).all():
-        raise EstimatorError(f"by={by!r}: that is not known of any {kind} here; choose by='score'")
+    score = explanation.node_score if kind == "node" else explanation.link_score
     elements = np.arange(len(score))
     if kind == "node" and take == "element" and explanation.node is not None:
         elements = np.delete(elements, explanation.node)
@@ -195,7 +164,6 @@ def _drops(
     take: str,
     order: _Array,
     sets: Sequence[_Array],
-    memory: int,
 ) -> _Array:
     """Return by how much the prediction falls when only a set is kept, and when it is taken out."""
     others = [np.setdiff1d(order, part) for part in sets]
@@ -212,7 +180,7 @@ def _drops(
     else:
         labels = (*listed, np.full(listed.shape[1], subject.labels[element].unknown))
         changes = Changes.of(len(out), **{f"{element}_labels": labels})
-    scores = subject.scores(Changes.joined([Changes.of(1), changes]), memory)
+    scores = subject.scores(Changes.joined([Changes.of(1), changes]))
     measured = scores.numbers[:, explanation.target_index]
     drops: _Array = measured[0] - measured[1:]
     return np.abs(drops) if subject.task == "values" else drops

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from edgnn.explain._changes import Changes
 from edgnn.explain._network import NetworkSubject, explained, outputs_of
+from edgnn.explain._subject import MEMORY
 from edgnn.graphs import CSR
 from edgnn.models import rebuilt
 from edgnn.nn import Inputs, Model
@@ -37,9 +38,7 @@ class Gradients:
     error: float = math.nan
 
 
-def integrated_gradients(
-    subject: NetworkSubject, target: int, steps: int, memory: int
-) -> Gradients:
+def integrated_gradients(subject: NetworkSubject, target: int, steps: int) -> Gradients:
     r"""Integrate the gradient along the straight line from zero to the inputs x of the model.
 
     .. math:: x_i \int_0^1 \frac{\partial f(\alpha x)}{\partial x_i} d\alpha
@@ -49,8 +48,8 @@ def integrated_gradients(
     :math:`H^0` (one-hot labels and features; :math:`A H^0` follows from them), :math:`C_{in}`,
     :math:`C_{out}` and sums of edge features. Layers that do not count edge labels (``"joint"``,
     ``"rgcn"``, ``"gine"``) keep all their edges on the way. An entry of :math:`C` belongs in equal
-    shares to the edges that it counts. There are none where one point alone would not fit into
-    ``memory``.
+    shares to the edges that it counts. There are none where one point alone would take too much
+    memory.
     """
     stored = subject.estimator._model
     model = rebuilt(
@@ -59,7 +58,7 @@ def integrated_gradients(
         stored.members,
         {name: part.double() for name, part in stored.state_dict().items()},
     ).to(subject.encoded.device)
-    size = int(memory) // max(1, _bytes_per_point(subject, model))
+    size = MEMORY // max(1, _bytes_per_point(subject, model))
     if not size:
         return Gradients()
     points, weights = np.polynomial.legendre.leggauss(steps)

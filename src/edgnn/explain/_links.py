@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,29 +40,20 @@ def members_of(groups: _Array) -> list[_Array]:
     return np.split(order, np.cumsum(np.bincount(groups))[:-1]) if len(groups) else []
 
 
-@dataclass(frozen=True, eq=False)
-class Twins:
-    """For every element the first one that can be swapped with it: either has the same effect.
+def twins_of(subject: Subject) -> tuple[_Array, _Array]:
+    """Return for every node and for every edge the first one that can be swapped with it.
+
+    To swap them does not change the graph, so either has the same effect. Nodes with one label and
+    the very same edges to the same neighbors are twins, as the many instances that hang on one
+    class are. With continuous features, and for the explained node, there are none.
 
     Shapes
     ------
-    nodes (N,), edges (E,)
-    """
-
-    nodes: _Array
-    edges: _Array
-
-
-def twins_of(subject: Subject) -> Twins:
-    """Return which nodes and edges can be swapped without changing the graph.
-
-    Nodes with one label and the very same edges to the same neighbors are twins, as the many
-    instances that hang on one class are. With continuous features, and for the explained node,
-    there are none.
+    → (N,), (E,)
     """
     graphs = subject.raw
     if graphs.node_features is not None or graphs.edge_features is not None:
-        return Twins(np.arange(graphs.num_nodes), np.arange(graphs.num_edges))
+        return np.arange(graphs.num_nodes), np.arange(graphs.num_edges)
     labels = subject.labels["edge"].numbers.tolist()
     ends = list(zip(graphs.edge_source.tolist(), graphs.edge_target.tolist(), labels, strict=True))
     around: list[list[tuple[int, int, int]]] = [[] for _ in range(graphs.num_nodes)]
@@ -80,7 +70,7 @@ def twins_of(subject: Subject) -> Twins:
         (source == target, int(same[source]), int(same[target]), label)
         for source, target, label in ends
     ]
-    return Twins(same, _firsts(of_edges))
+    return same, _firsts(of_edges)
 
 
 def twin_links(same: _Array, links: Sequence[_Array]) -> _Array:

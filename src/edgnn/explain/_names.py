@@ -60,9 +60,13 @@ def node_texts(graph: Graphs) -> list[str]:
     rank_of = {value: _naming_rank(value) for value in graph.edge_vocabulary}
     ends = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True)
     for (source, target), label in zip(ends, graph.edge_labels, strict=True):
-        rank, literal = rank_of[label], _LITERAL.fullmatch(names[target])
-        if rank < ranks.get(source, len(_NAMING)) and literal and literal[1].strip():
-            ranks[source], texts[source] = rank, literal[1].strip()
+        rank = rank_of[label]
+        if rank >= ranks.get(source, len(_NAMING)):
+            continue
+        literal = _LITERAL.fullmatch(names[target])
+        text = "" if literal is None else literal[1].strip()
+        if text:
+            ranks[source], texts[source] = rank, text
     return texts
 
 

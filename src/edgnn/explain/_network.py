@@ -135,12 +135,12 @@ class NetworkSubject(Subject):
             self.beyond = beyond.to(self.encoded.device)
 
     @torch.no_grad()
-    def scores(self, changes: Changes, memory: int = MEMORY) -> NetworkScores:
+    def scores(self, changes: Changes) -> NetworkScores:
         """Ask all members about changed copies."""
         model = self.estimator._model.to(self.encoded.device)
         training = model.training
         model.eval()
-        size = self._copies_at_once(memory)
+        size = self._copies_at_once()
         found = [torch.zeros(model.members or 1, 0, len(self.classes), dtype=torch.float64)]
         try:
             for start in range(0, changes.count, size):
@@ -227,13 +227,13 @@ class NetworkSubject(Subject):
         table[known] = torch.arange(len(known), device=graphs.device)
         return table[degree]
 
-    def _copies_at_once(self, memory: int) -> int:
+    def _copies_at_once(self) -> int:
         model, base = self.estimator._model, self.encoded
         width = max(int(conv.out_dim) for conv in model.convs) * (model.members or 1)
         inputs = min(int(model.input_dim), 64) + min(int(model.config["edge_labels"]), 64)
         per_node = 4 * (3 * width + 2 * inputs) + 64
         bytes_: int = base.num_nodes * per_node + base.num_edges * 120
-        return max(1, int(memory) // max(1, bytes_))
+        return max(1, MEMORY // max(1, bytes_))
 
 
 def outputs_of(model: Model, inputs: Inputs, positions: Tensor | None) -> Tensor:

@@ -56,7 +56,7 @@ class Found:
 
 
 class Search:
-    """Looks for sets of changes that change a prediction.
+    """Looks for sets of changes, among all that known labels allow, that change a prediction.
 
     Parameters
     ----------
@@ -64,34 +64,19 @@ class Search:
         What is predicted.
     wanted : int, optional
         The column that is to become the prediction, or of several labels the one to change.
-    most, memory : int
-        Largest number of changed graphs; bytes per pass.
+    most : int
+        Largest number of changed graphs.
     limit : Deadline
         How long it may take.
     """
 
-    def __init__(
-        self,
-        subject: Subject,
-        wanted: int | None,
-        steps: list[Step],
-        most: int,
-        memory: int,
-        limit: Deadline,
-    ) -> None:
-        self.limit = limit
-        self.subject, self.wanted, self.steps, self.memory = subject, wanted, steps, memory
+    def __init__(self, subject: Subject, wanted: int | None, most: int, limit: Deadline) -> None:
+        self.subject, self.wanted, self.limit = subject, wanted, limit
+        self.steps = list(islice(_steps(subject), most + 1))
         self.left, self.tried = most, 0
-        scores = subject.scores(Changes.of(1), memory)
+        scores = subject.scores(Changes.of(1))
         self.prediction = subject.prediction(scores)
         self.own = None if subject.task == "labels" else subject.column(None, scores)
-
-    @classmethod
-    def of(
-        cls, subject: Subject, wanted: int | None, most: int, memory: int, limit: Deadline
-    ) -> Search:
-        """Prepare the search over all changes that labels seen in training allow."""
-        return cls(subject, wanted, single_steps(subject, most + 1), most, memory, limit)
 
     def flips(self, prediction: Any) -> bool:
         """Return whether a prediction is another one, of the kind wanted."""
@@ -197,7 +182,7 @@ class Search:
             piece = sets[start : start + size]
             self.left -= len(piece)
             self.tried += len(piece)
-            margins.append(self._margins(self.subject.scores(_as_changes(piece), self.memory)))
+            margins.append(self._margins(self.subject.scores(_as_changes(piece))))
         return np.concatenate(margins)
 
 
@@ -205,11 +190,6 @@ def _offered(sets: Sequence[tuple[Step, ...]], margins: _Array, smallest: bool) 
     """Return the sets that change the prediction most clearly, of those that were tried."""
     order = np.argsort(-margins, kind="stable")[:_OFFERED]
     return (Found(sets[place], smallest) for place in order.tolist() if margins[place] > 0)
-
-
-def single_steps(subject: Subject, most: int | None = None) -> list[Step]:
-    """Return single changes, at most so many, the nearest to an explained node first."""
-    return list(islice(_steps(subject), most))
 
 
 def _steps(subject: Subject) -> Iterator[Step]:
@@ -221,11 +201,7 @@ def _steps(subject: Subject) -> Iterator[Step]:
         [min(distance[source[edges[0]]], distance[target[edges[0]]]) for edges in links],
         dtype=np.int64,
     )
-    choices = {}
-    for kind, labels in subject.labels.items():
-        # Degrees and names are no labels that a node could be given.
-        changeable = kind == "edge" or subject.node_label_kind == "label"
-        choices[kind] = subject.label_choices(kind) if labels.removable and changeable else []
+    choices = {kind: _choices(subject, kind) for kind in subject.labels}
     for far in range(int(distance.max()) + 1):
         near = [links[link] for link in np.flatnonzero(away == far).tolist()]
         yield from (Step("link out", edges, -1) for edges in near)
@@ -233,6 +209,15 @@ def _steps(subject: Subject) -> Iterator[Step]:
             yield from _relabelings("node label", (node,), subject, choices)
         for edges in near:
             yield from _relabelings("link label", edges, subject, choices)
+
+
+def _choices(subject: Subject, kind: str) -> list[int]:
+    """Return the labels that an element may get; degrees and names cannot be given to a node."""
+    if not subject.labels[kind].removable:
+        return []
+    if kind == "node" and subject.node_label_kind != "label":
+        return []
+    return subject.label_choices(kind)
 
 
 def _relabelings(

@@ -29,7 +29,7 @@ Check = Callable[[], None]
 #: a class, or whether a class is predicted at all (1 or 0).
 Measure = Literal["log-odds", "output", "decision", "class"]
 
-#: Bytes that the copies of a pass may take, by default.
+#: Bytes that the copies of a pass may take, about.
 MEMORY = 256 * 2**20
 
 
@@ -155,7 +155,7 @@ class Subject(ABC):
         return kind(estimator, item, check)
 
     @abstractmethod
-    def scores(self, changes: Changes, memory: int = MEMORY) -> Scores:
+    def scores(self, changes: Changes) -> Scores:
         """Ask the model about changed copies of ``raw``, a bounded number at a time."""
 
     @abstractmethod

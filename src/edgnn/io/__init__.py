@@ -5,6 +5,7 @@ from edgnn.io._arrays import read_arrays, write_arrays
 from edgnn.io._column_uses import ColumnUse
 from edgnn.io._descriptors import ecfp_counts, rdkit_descriptors
 from edgnn.io._format import Candidate, Format
+from edgnn.io._frames import column_values
 from edgnn.io._graph_writer import GraphWriter
 from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled
@@ -55,6 +56,7 @@ __all__ = [
     "SkippedWarning",
     "Unread",
     "chem",
+    "column_values",
     "distinct",
     "divide_by_frequency",
     "ecfp_counts",

@@ -257,8 +257,7 @@ def _types(hint: Any) -> tuple[Any, ...]:
 def _meaning(word: Word, types: Sequence[Any]) -> Any:
     """Return what a word of a command line means for an option that takes these types."""
     text = word.strip()
-    literals = [one for kind in types if get_origin(kind) is Literal for one in get_args(kind)]
-    for literal in literals:
+    for literal in _literals(types):
         if str(literal) == text:
             return literal
     value = parse_value(text)
@@ -270,6 +269,15 @@ def _meaning(word: Word, types: Sequence[Any]) -> Any:
         if kind in types and _is_of_type(value, kind):
             return value
     return str(word) if str in types else parse_values(word)
+
+
+def _literals(types: Sequence[Any]) -> list[Any]:
+    """Return the values of the literal types among some types."""
+    values: list[Any] = []
+    for kind in types:
+        if get_origin(kind) is Literal:
+            values += get_args(kind)
+    return values
 
 
 def _listed(text: str, or_text: bool) -> list[str] | str:

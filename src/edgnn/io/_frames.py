@@ -6,7 +6,7 @@ import csv
 import io
 from typing import IO, Any
 
-from edgnn.errors import FormatError
+from edgnn.errors import FormatError, GraphError
 
 
 class Frame:
@@ -63,9 +63,17 @@ def as_source(value: Any) -> Any:
     return Frame(value)
 
 
-def as_values(values: Any) -> Any:
-    """Return a column of pyarrow as a list; anything else as it is."""
-    return values.to_pylist() if hasattr(values, "to_pylist") else values
+def column_values(values: Any) -> Any:
+    """Return a column of pyarrow, or the only one of a data frame, as a list; others as given."""
+    table = as_source(values)
+    if not isinstance(table, Frame):
+        return values.to_pylist() if hasattr(values, "to_pylist") else values
+    if len(table.names) != 1:
+        raise GraphError(
+            f"a {table} of {len(table.names)} columns stands where one is expected: choose it, as "
+            "df['smiles'], or read the whole table with edgnn.read or edgnn.load_dataset"
+        )
+    return table.column(table.names[0])
 
 
 def _keys(frame: Any) -> Any:

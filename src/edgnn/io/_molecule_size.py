@@ -178,7 +178,7 @@ def read_in_child(kind: Literal["smiles", "sdf"], text: str, keep_hydrogens: boo
     try:
         child = subprocess.run(  # noqa: S603 - our own file and three words
             command,
-            input=text.encode(),
+            input=text.encode(errors="replace"),  # half a surrogate pair is no SMILES, nor is "?"
             capture_output=True,
             timeout=seconds_left(_SECONDS),
             check=False,

@@ -12,7 +12,7 @@ from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, OnUnknown
 from edgnn.io._common import as_list
 from edgnn.io._descriptor_columns import DescriptorColumns
-from edgnn.io._frames import as_values
+from edgnn.io._frames import column_values
 from edgnn.io._labeled import Labeled
 from edgnn.io._molecule_files import (
     MoleculeRecord,
@@ -369,7 +369,7 @@ def _read_all(
 
 
 def _items(values: Any, single: type, what: str) -> Iterable[Any]:
-    values = as_values(values)
+    values = column_values(values)
     if isinstance(values, single):
         return [values]
     if isinstance(values, bytes) or not isinstance(values, Iterable):

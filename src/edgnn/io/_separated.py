@@ -19,7 +19,7 @@ import numpy as np
 
 from edgnn._deadline import checked
 from edgnn._files import Path_, line_chunks, open_binary
-from edgnn._words import preview, short, suggestion
+from edgnn._words import one_line, preview, short, suggestion
 from edgnn.errors import FormatError, GraphError
 from edgnn.io._common import Array, as_list, object_array
 
@@ -125,7 +125,8 @@ def _rows(lines: Iterable[str], path: Path_, delimiter: str) -> Iterator[Row]:
         try:
             row = next(reader, None)
         except csv.Error as error:
-            raise FormatError(path, f"the row cannot be split into cells: {error}", line) from None
+            rule = f"the row cannot be split into cells: {one_line(error)}"
+            raise FormatError(path, rule, line) from None
         if row is None:
             return
         if any(cell.strip() for cell in row):

@@ -111,8 +111,10 @@ def append(items: Items, more: Items) -> Items:
 
 def _read(X: Any, levels: Sequence[Level]) -> Items:
     """Read graphs of other packages; join a list of our own."""
+    from edgnn import io
+
+    X = io.column_values(X)
     _refuse_arrays(X)
-    X = X.to_pylist() if hasattr(X, "to_pylist") else X  # a column of pyarrow
     if _reader(X) is not None:
         X = [X]
     if not isinstance(X, Iterable):
@@ -131,8 +133,6 @@ def _read(X: Any, levels: Sequence[Level]) -> Items:
                 f"item {position} of X is a {type(item).__name__}, "
                 f"but item 0 is a {type(items[0]).__name__}: pass items of one kind"
             )
-    from edgnn import io
-
     graphs: Graphs = getattr(io, reader)(items)
     return graphs
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, get_type_hints
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._json import parsed
 from edgnn._words import short
 from edgnn.errors import RunError
 from edgnn.graphs import Graphs, Nodes
@@ -36,6 +38,8 @@ _GRAPH_ARRAYS = (
 _ATTRIBUTES = ("node_attributes", "edge_attributes")
 _NAMES = ("node_names", "graph_names")
 _COLUMN_NAMES = ("node_attribute_names", "edge_attribute_names", "graph_feature_names")
+#: As ``dtype.str`` writes it; numpy reads many other spellings, some of them with warnings.
+_CLASS_TYPE = re.compile(r"[<>|][biufUSO]\d{0,8}")
 
 
 # Parameters
@@ -103,7 +107,7 @@ def pack_text(value: Any) -> Tensor:
 
 def unpack_text(stored: Tensor) -> Any:
     """Return the value that :func:`pack_text` stored."""
-    return json.loads(stored.numpy().tobytes())
+    return parsed(stored.numpy().tobytes())
 
 
 def pack_items(items: Items, prefix: str = "items.") -> dict[str, Tensor]:
@@ -279,9 +283,10 @@ def _objects(stored: list[Any]) -> _Array:
 
 def _class_type(stored: Any, classes: _Array) -> np.dtype[Any]:
     """Return the type of the classes; one that takes far more memory than they need is refused."""
-    kind = np.dtype(stored) if isinstance(stored, str) else np.dtype("V")
     lengths = [len(value) for value in classes if isinstance(value, str | bytes)]
     longest = 4 * max(8, *lengths, 0)
-    if kind.kind not in "biufUSO" or kind.itemsize > longest:
-        raise ValueError(f"{short(stored)} is no type of classes")
-    return kind
+    if isinstance(stored, str) and _CLASS_TYPE.fullmatch(stored):
+        kind = np.dtype(stored)
+        if kind.itemsize <= longest:
+            return kind
+    raise ValueError(f"{short(stored)} is no type of classes")

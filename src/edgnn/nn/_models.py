@@ -122,11 +122,10 @@ class GraphModel(Model):
         x = self.entering(inputs)
         parts: list[Matrix] = []
         if self.include_input:
-            parts.append(
-                input_readout(inputs, self.readout)
-                if isinstance(x, SummedStates)
-                else readout(x, inputs, self.readout)
-            )
+            if isinstance(x, SummedStates):
+                parts.append(input_readout(inputs, self.readout))
+            else:
+                parts.append(readout(x, inputs, self.readout))
         for conv in self.convs:
             x = conv(x, inputs.structure, noise=noise, mask=inputs.mask)
             parts.append(readout(x, inputs, self.readout))

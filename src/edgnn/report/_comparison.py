@@ -10,11 +10,11 @@ from typing import Any
 
 from edgnn._files import Path_
 from edgnn._json import plain
-from edgnn._words import counted, duration, preview
+from edgnn._words import counted, duration, number, preview
 from edgnn.evaluation import Evaluation, Metric, difference_of
 from edgnn.report._evaluation_file import EvaluationFile, read_evaluation_file
 from edgnn.report._method import baseline_name, method_facts, shape_of, split_sizes
-from edgnn.report._numbers import capital, metric_name, number, p_text
+from edgnn.report._numbers import capital, metric_name, p_text
 from edgnn.report._page import ReportError, write_page
 from edgnn.report._paired import (
     Pair,
@@ -322,10 +322,10 @@ def _alike(evaluation: Evaluation, metrics: tuple[str, ...], first: Evaluation) 
 
 def _names(files: Sequence[EvaluationFile]) -> list[str]:
     """Return what the models are called; where two have one name, with their files."""
-    models = [
-        str(file.model or file.evaluation.settings.get("estimator") or file.path.stem)
-        for file in files
-    ]
+    models = []
+    for file in files:
+        model = file.model or file.evaluation.settings.get("estimator") or file.path.stem
+        models.append(str(model))
     stems = Counter((model, file.path.stem) for model, file in zip(models, files, strict=True))
     names = []
     for model, file in zip(models, files, strict=True):

@@ -135,12 +135,16 @@ def _published(
     if paper is None:
         return None
     try:
-        mean, spread = (math.nan if value is None else float(value) for value in paper)
+        mean, given = paper
+        mean = float(mean)
+        spread = math.nan if given is None else float(given)
     except (TypeError, ValueError):
         raise ReportError(
             f"paper={short(paper)}: give its mean and its spread, such as (0.869, 0.010)"
         ) from None
-    return (mean / 100, spread / 100) if score.metric.percent and mean > 1 else (mean, spread)
+    if score.metric.percent and mean > 1:
+        return mean / 100, spread / 100
+    return mean, spread
 
 
 def _compared_rows(

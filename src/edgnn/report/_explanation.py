@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 
 from edgnn._files import Path_
 from edgnn._json import plain
-from edgnn._words import counted, cut
+from edgnn._words import counted, cut, number
 from edgnn.explain import (
     Explained,
     Explanation,
@@ -28,7 +29,6 @@ from edgnn.report._explanation_picture import (
     draw_explanation,
     drawn_as_molecule,
 )
-from edgnn.report._numbers import number
 from edgnn.report._page import MOST, ReportError, write_page
 from edgnn.report.draw import AGAINST, FIRST, FOR, signed
 
@@ -41,9 +41,7 @@ _LONG = (
     "original_nodes",
     "original_edges",
     "node_removal",
-    "edge_removal",
     "node_label_removal",
-    "edge_label_removal",
     "links",
     "link_removal",
     "link_label_removal",
@@ -246,11 +244,15 @@ def _relations(item: Explained) -> _View:
     """Return the relations of a node by direction; those between other nodes apart."""
     relations = [] if item.explanation.node is None else relations_of(item)
     bars = _bars([relation.strongest for relation in relations])
-    rows = list(zip(relations, bars, strict=True))
+    near: list[tuple[Relation, Bar]] = []
+    far: list[tuple[Relation, Bar]] = []
+    for relation, bar in zip(relations, bars, strict=True):
+        rows = far if relation.direction == "beyond" else near
+        rows.append((relation, bar))
     return {
         "relations": bool(relations),
-        "near": _relation_rows([row for row in rows if row[0].direction != "beyond"]),
-        "far": _relation_rows([row for row in rows if row[0].direction == "beyond"]),
+        "near": _relation_rows(near),
+        "far": _relation_rows(far),
     }
 
 
@@ -268,9 +270,8 @@ def _relation_rows(relations: list[tuple[Relation, Bar]]) -> _View:
 
 def _labels(item: Explained) -> list[tuple[str, str, Bar]]:
     """Return what each label means, all its occurrences together."""
-    effects = [
-        effect for effect in item.explanation.labels if effect.contribution == effect.contribution
-    ][:_LABELS]
+    known = [effect for effect in item.explanation.labels if not math.isnan(effect.contribution)]
+    effects = known[:_LABELS]
     rows = []
     for effect, bar in zip(effects, _bars([one.contribution for one in effects]), strict=True):
         bonds = item.molecule and effect.kind == "edge"

@@ -15,7 +15,7 @@ from edgnn.report.draw import draw_attribution, draw_molecule, strengths, strong
 
 _Array = np.ndarray[Any, Any]
 By = Literal["score", "removal", "label", "gradient"]
-_LARGEST_MOLECULE, _LARGEST_CHANGED = 300, 12
+_LARGEST_MOLECULE, _LARGEST_DRAWN, _LARGEST_CHANGED = 300, 24, 12
 
 
 def draw_explanation(
@@ -23,9 +23,11 @@ def draw_explanation(
     *,
     by: By = "score",
     title: str | None = None,
-    largest: int = 24,
 ) -> str:
     """Draw an explanation as SVG: a molecule as chemists draw it (with RDKit), others with arrows.
+
+    Of a large graph that is no molecule, those nodes are drawn that contribute most, and what
+    connects them.
 
     Parameters
     ----------
@@ -36,13 +38,10 @@ def draw_explanation(
         labels are, integrated gradients.
     title : str, optional
         What stands above the picture.
-    largest : int
-        Of a larger graph that is no molecule, so many nodes are drawn: those that contribute most,
-        and what connects them.
     """
     item = explanation if isinstance(explanation, Explained) else Explained(explanation)
     told = item.explanation
-    nodes, edges = scores(told, by)
+    nodes, edges = _scores(told, by)
     if drawn_as_molecule(item):
         return draw_molecule(told.graph, nodes, edges, title=title, numbers=True)
     return draw_attribution(
@@ -51,18 +50,18 @@ def draw_explanation(
         edges,
         node=told.node,
         title=title,
-        largest=largest,
+        largest=_LARGEST_DRAWN,
         names=item.texts,
     )
 
 
-def scores(explanation: Explanation, by: str) -> tuple[_Array, _Array | None]:
+def _scores(explanation: Explanation, by: str) -> tuple[_Array, _Array | None]:
     """Return what nodes and edges are shaded by; the edges of a link share one number."""
     if by not in get_args(By):
         raise EstimatorError(f"by={by!r}: choose {', '.join(get_args(By))}")
+    links = explanation.links
     if by == "score":
         return explanation.node_score, explanation.edge_score
-    links = explanation.links
     if by == "removal":
         return explanation.node_removal, explanation.link_removal[links]
     if by == "label":

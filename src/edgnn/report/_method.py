@@ -47,15 +47,15 @@ def split_sizes(evaluation: Evaluation) -> dict[str, str]:
 
     ``valid`` are those that epochs are chosen on; empty where there is no such choice.
     """
-    splits = evaluation.splits
-    valid = [len(split.valid) for split in splits if split.valid is not None]
-    with_epochs = bool(valid and evaluation.settings.get("fleet"))
-    return {
-        "known": between([len(split.known) for split in splits]),
-        "train": between([len(split.train) for split in splits]),
-        "valid": between(valid) if with_epochs else "",
-        "test": between([len(split.test) for split in splits]),
-    }
+    sizes: dict[str, list[int]] = {"known": [], "train": [], "valid": [], "test": []}
+    for split in evaluation.splits:
+        for part, of_part in sizes.items():
+            items = getattr(split, part)
+            if items is not None:
+                of_part.append(len(items))
+    if not evaluation.settings.get("fleet"):
+        sizes["valid"] = []
+    return {part: between(of_part) if of_part else "" for part, of_part in sizes.items()}
 
 
 def interval_facts(summary: Summary, marks: Mapping[str, float]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edgnn._json import plain
-from edgnn._words import cut
+from edgnn._words import cut, number
 
 _LONGEST = 301
 _MOST = 12
@@ -20,16 +20,6 @@ _NAMES = {
     "mae": "MAE",
     "r2": "R²",
 }
-
-
-def number(value: float, percent: bool = False) -> str:
-    """Return a score in percent with one decimal, or with four digits; a dash if it is NaN."""
-    if math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    text = f"{100 * value:.1f}" if percent else f"{value:.4g}"
-    return text.replace("-", "−")
 
 
 def plus_minus(mean: float, spread: float, percent: bool = False) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import edgnn
 from edgnn._files import Path_, atomic_file, read_file
-from edgnn._json import plain
+from edgnn._json import parsed, plain
 from edgnn.errors import EdgnnError, FormatError
 from edgnn.evaluation import Evaluation
 
@@ -87,7 +87,7 @@ def read_report(path: Path_) -> dict[str, Any]:
     if not start or not end:
         raise FormatError(path, "this is no page that edgnn has written: it holds no data")
     try:
-        values = json.loads(text)
+        values = parsed(text)
     except ValueError as error:
         raise FormatError(path, f"the data in this page is damaged ({error})") from None
     if not isinstance(values, dict) or values.get("format") != _FORMAT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 from edgnn.errors import EvaluationError
@@ -115,12 +115,11 @@ def compared(summary: TableSummary) -> dict[str, list[Pair]]:
     """Return, for every row as the reference, how all others compare with it on each data set."""
     rows = [row for row in summary.rows if row.best_of is None]
     pairs_of: dict[str, list[Pair]] = {row.id: [] for row in rows}
-    for one, two in combinations(rows, 2):
-        for dataset in summary.datasets:
-            if (one.id, dataset) in summary.entries and (two.id, dataset) in summary.entries:
-                pair = _pair(summary, one, two, dataset)
-                pairs_of[two.id].append(pair)
-                pairs_of[one.id].append(_turned(pair, two))
+    for (one, two), dataset in product(combinations(rows, 2), summary.datasets):
+        if {(one.id, dataset), (two.id, dataset)} <= summary.entries.keys():
+            pair = _pair(summary, one, two, dataset)
+            pairs_of[two.id].append(pair)
+            pairs_of[one.id].append(_turned(pair, two))
     return {reference: _corrected(pairs) for reference, pairs in pairs_of.items()}
 
 
@@ -214,11 +213,11 @@ def _words(pairs: Iterable[Pair], reference: Row) -> str:
         if not pair.reason:
             amount = f" ({pair.gap_text})" if pair.beyond else ""
             rows[pair.side].append(f"{pair.row.title}{amount}")
-    texts = [
-        _SIDES[side].format(", ".join(names), "lies" if len(names) == 1 else "lie", reference.title)
-        for side, names in rows.items()
-        if names
-    ]
+    texts = []
+    for side, names in rows.items():
+        if names:
+            verb = "lies" if len(names) == 1 else "lie"
+            texts.append(_SIDES[side].format(", ".join(names), verb, reference.title))
     return f"{'; '.join(texts) or 'nothing can be compared'}."
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgnn._words import cut, short_iri
+from edgnn._words import cut, number, short_iri
 from edgnn.evaluation import Evaluation
-from edgnn.report._numbers import number, shown
+from edgnn.report._numbers import shown
 from edgnn.report._results import by_dataset, computed_entries
 from edgnn.report._views import Cell, Sortable, evenly, figure
 from edgnn.report.draw import draw_points, draw_reliability

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from edgnn._words import duration
-from edgnn.report._numbers import number, signed, size, spread_text
+from edgnn._words import duration, number
+from edgnn.report._numbers import signed, size, spread_text
 from edgnn.report._views import MISSING, Cell, Score, Sortable, setting_groups
 from edgnn.studies import NOTABLE
 
@@ -49,13 +49,11 @@ def own_entries(summaries: Sequence[TableSummary]) -> list[Entry]:
 
 def dates_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]]) -> str:
     """Return the day, or the first and the last one."""
-    dates = [call.get("date", "") for call in calls]
+    dated = [*calls]
     for summary in summaries:
-        dates += [entry.environment.get("date", "") for entry in computed_entries(summary)]
-    days = sorted({str(date)[:10] for date in dates} - {""})
-    if not days:
-        return ""
-    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+        dated += [entry.environment for entry in computed_entries(summary)]
+    days = sorted({str(facts.get("date", ""))[:10] for facts in dated} - {""})
+    return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
 
 
 def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[str], dict[str, Any]]]:

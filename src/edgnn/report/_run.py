@@ -14,12 +14,12 @@ import numpy as np
 
 from edgnn._files import Path_
 from edgnn._json import plain
-from edgnn._words import counted, duration
+from edgnn._words import counted, duration, number
 from edgnn.errors import EdgnnError
 from edgnn.evaluation import METRICS
 from edgnn.report._curves import curve_figure, curves_of
 from edgnn.report._method import baseline_name, baseline_phrase, call_of
-from edgnn.report._numbers import metric_name, number, shown
+from edgnn.report._numbers import metric_name, shown
 from edgnn.report._page import MOST, ReportError, write_page
 from edgnn.report._predictions import confusion_view, points_view
 from edgnn.report._views import setting_groups
@@ -60,7 +60,7 @@ def write_run_report(run_folder_path: Path_, path: Path_ | None = None) -> Path:
     if files.has(HISTORY) or "fitted" not in config:
         history = files.read(HISTORY, run.history) or []
         curves = files.read(HISTORY, lambda: curves_of(history))
-    metrics = files.read(METRICS_FILE, lambda: run.read_json(METRICS_FILE))
+    metrics = files.read(METRICS_FILE, lambda: _metrics(run))
     environment = files.read(ENVIRONMENT, lambda: run.read_json(ENVIRONMENT))
     predictions = files.read(PREDICTIONS, lambda: _stored_predictions(run))
     confusion = None
@@ -121,9 +121,11 @@ def _lead(config: Mapping[str, Any], history: list[dict[str, Any]]) -> str:
     finished = "fitted" in config
     texts = [str(config.get("estimator", "")), _prediction_text(config)]
     if history or not finished:
-        seconds = [row.get("seconds") for row in history]
-        total = sum(value for value in seconds if isinstance(value, int | float))
-        texts += [counted(len(history), "epoch"), duration(total)]
+        seconds = 0.0
+        for row in history:
+            if isinstance(row.get("seconds"), int | float):
+                seconds += row["seconds"]
+        texts += [counted(len(history), "epoch"), duration(seconds)]
     texts.append("finished" if finished else "not finished")
     return " · ".join(filter(None, texts))
 
@@ -136,16 +138,21 @@ def _prediction_text(config: Mapping[str, Any]) -> str:
     return f"predicts {', '.join(map(str, names))}"
 
 
-def _result(metrics: Any, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how good the model is; metrics of a form not known here are listed as they are."""
-    if not isinstance(metrics, Mapping):
-        metrics = {"metrics": metrics}
-    own, baseline = metrics.get("metrics"), metrics.get("majority")
-    if not _are_numbers(own):
-        return {"measures": [], "groups": setting_groups(_named_metrics(metrics))}
-    baseline = baseline if _are_numbers(baseline) else {}
+def _metrics(run: RunFolder) -> Mapping[str, Any]:
+    """Return how a run was evaluated."""
+    metrics = run.read_json(METRICS_FILE)
+    if not isinstance(metrics, Mapping) or not _are_numbers(metrics.get("metrics")):
+        raise ReportError("it holds no metrics by name")
+    return metrics
+
+
+def _result(metrics: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how good the model is."""
+    baseline: Any = metrics.get("majority")
+    if not _are_numbers(baseline):
+        baseline = {}
     rows = []
-    for name, value in own.items():
+    for name, value in metrics["metrics"].items():
         percent = name in METRICS and METRICS[name].percent
         texts = [number(score, percent) for score in (value, baseline.get(name, math.nan))]
         rows.append((metric_name(name, percent), *texts))
@@ -175,32 +182,27 @@ def _evaluated_on(metrics: Mapping[str, Any]) -> str:
     return text + _OPTIMISM.get(str(name), "")
 
 
-def _named_metrics(values: Mapping[str, Any], percent: bool = False) -> dict[str, Any]:
-    """Return metrics with the names and the digits that people expect, at any depth."""
-    named: dict[str, Any] = {}
-    for name, value in values.items():
-        metric = METRICS.get(name)
-        in_percent = metric.percent if metric else percent
-        if isinstance(value, Mapping):
-            named[metric_name(name, in_percent)] = _named_metrics(value, in_percent)
-        elif isinstance(value, float):
-            named[metric_name(name, in_percent and metric is not None)] = number(value, in_percent)
-        else:
-            named[name.replace("_", " ")] = value
-    return named
-
-
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration without what only the program needs."""
     hidden = ("fitted", "format", "command")
     kept = {name: value for name, value in config.items() if name not in hidden}
     fitted = config.get("fitted")
     if isinstance(fitted, Mapping):
-        learned = {name: fitted[name] for name in _LEARNED if fitted.get(name) not in (None, [])}
-        labels = {name: fitted.get(name) for name in ("node_labels", "edge_labels")}
-        learned |= {name: len(own) for name, own in labels.items() if isinstance(own, list)}
-        kept["learned"] = {name.replace("_", " "): value for name, value in learned.items()}
+        kept["learned"] = _learned(fitted)
     return kept
+
+
+def _learned(fitted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model has learned beside its weights; of labels, how many there are."""
+    learned = {}
+    for name in _LEARNED:
+        if fitted.get(name) not in (None, []):
+            learned[name.replace("_", " ")] = fitted[name]
+    for name in ("node_labels", "edge_labels"):
+        labels = fitted.get(name)
+        if isinstance(labels, list):
+            learned[name.replace("_", " ")] = len(labels)
+    return learned
 
 
 def _without_long_parts(config: dict[str, Any]) -> dict[str, Any]:

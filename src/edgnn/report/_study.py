@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from edgnn._files import Path_
+from edgnn._json import parsed
 from edgnn._words import counted, duration
 from edgnn.report._numbers import between, capital
 from edgnn.report._page import ReportError, write_page
@@ -41,7 +41,6 @@ from edgnn.studies import (
     compact_rows,
     find_table,
     full_rows,
-    summarize,
 )
 
 _PAGE = "report.html"
@@ -60,8 +59,9 @@ def write_study_report(study_path: Path_, path: Path_ | None = None) -> Path:
         The page; default: ``report.html`` in the folder of the study.
     """
     study = Study.open(study_path)
-    lost: list[str] = []
-    summaries = _summaries(study, lost)
+    reasons: list[str] = []
+    summaries = study.summaries(reasons.append)
+    lost = list(dict.fromkeys(reasons))  # a damaged cell may belong to both protocols
     data_sets = _data_set_tables(study.path, lost)
     if not summaries and not data_sets:
         damaged = f" ({len(lost)} damaged: {lost[0]})" if lost else ""
@@ -135,18 +135,6 @@ def study_page(
     )
 
 
-def _summaries(study: Study, lost: list[str]) -> list[TableSummary]:
-    """Return the tables that have cells; a nested one only if it has cells of its own."""
-    nested = {cell.table for cell in study.cells() if cell.protocol == "nested"}
-    reasons: list[str] = []
-    tables = [table for table in map(find_table, TABLES) if not _is_plain(table)]
-    summaries = [summarize(study, table, "paper", reasons.append) for table in tables]
-    with_nested = [table for table in tables if table.name in nested]
-    summaries += [summarize(study, table, "nested", reasons.append) for table in with_nested]
-    lost += dict.fromkeys(reasons)
-    return [summary for summary in summaries if summary.entries]
-
-
 def _is_plain(table: Table) -> bool:
     """Return whether a table is shown as the study has written it: no accuracies to compare."""
     return table.statistics or bool(table.metrics)
@@ -155,12 +143,12 @@ def _is_plain(table: Table) -> bool:
 def _title(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, Any]]) -> str:
     if not summaries:
         return ", ".join(str(document["title"]) for document in data_sets)
-    names = list(dict.fromkeys(dataset for summary in summaries for dataset in summary.datasets))
-    data = names[0] if len(names) == 1 else counted(len(names), "data set")
     entries = own_entries(summaries)
-    rows = list(dict.fromkeys(entry.row.title for entry in entries))
+    names = {name for summary in summaries for name in summary.datasets}
+    rows = {entry.row.title for entry in entries}
+    data = names.pop() if len(names) == 1 else counted(len(names), "data set")
     if len(rows) == 1:
-        return f"{rows[0]} on {data}"
+        return f"{rows.pop()} on {data}"
     if any(entry.row.model == "edgnn" for entry in entries):
         return f"edGNN and its rivals on {data}"
     return f"{counted(len(rows), 'model')} on {data}"
@@ -173,14 +161,17 @@ def _lead(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]])
     if not entries:
         return dates
     rows = {entry.row.id for entry in entries}
+    models = [counted(len(rows), "model")]
+    for summary in summaries:
+        models += [row.title for row in summary.rows if row.best_of is not None]
     sets = list(dict.fromkeys(entry.dataset for entry in entries))
     runs = [entry.runs for entry in entries]
-    best = [row.title for summary in summaries for row in summary.rows if row.best_of is not None]
+    seconds = sum(entry.seconds for entry in entries)
     texts = [
-        " and ".join([counted(len(rows), "model"), *dict.fromkeys(best)]),
+        " and ".join(dict.fromkeys(models)),
         ", ".join(sets) if len(sets) <= 3 else counted(len(sets), "data set"),
         f"{between(runs)} runs" if max(runs) > 1 else "1 run",
-        duration(sum(entry.seconds for entry in entries)) + " of computing",
+        f"{duration(seconds)} of computing",
         dates,
     ]
     return " · ".join(filter(None, texts))
@@ -262,7 +253,7 @@ def _data_set_tables(folder: Path, lost: list[str]) -> list[dict[str, Any]]:
         if not _is_plain(find_table(name)) or not path.is_file():
             continue
         try:
-            document = json.loads(path.read_bytes())
+            document = parsed(path.read_bytes())
             _data_set_view(document)
             documents.append(document)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

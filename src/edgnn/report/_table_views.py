@@ -34,16 +34,6 @@ if TYPE_CHECKING:
 
 _MAIN = "edgnn"
 _MOST_POINTS = 80
-_STATISTICS = (
-    "mean",
-    "spread",
-    "minimum",
-    "maximum",
-    "interval",
-    "interval_kind",
-    "majority",
-    "repeat_means",
-)
 
 
 def estimate_figure(summary: TableSummary) -> Figure:
@@ -199,7 +189,7 @@ def _entry_values(entry: Entry) -> dict[str, Any]:
         "row": entry.row.id,
         "dataset": entry.dataset,
         "metric": summary.metric.name,
-        **{name: getattr(summary, name) for name in _STATISTICS},
+        **summary.statistics(),
         "scores": [[split.repeat, split.fold, score] for split, score in scores],
         "paper": None if paper is None else {"mean": paper.mean, "spread": paper.spread},
         "training_accuracy": entry.training_accuracy,

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._words import number
 from edgnn.evaluation import Evaluation, Metric, Summary
-from edgnn.report._numbers import limits_text, metric_name, number, plus_minus, shown
+from edgnn.report._numbers import limits_text, metric_name, plus_minus, shown
 from edgnn.report.draw import Estimate
 
 #: Widths of pictures in pixels: on screens, on phones, and of one among many.

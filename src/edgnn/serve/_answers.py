@@ -55,9 +55,14 @@ class Answers:
     def take(self, positions: Sequence[int]) -> Answers:
         """Return the answers for some of the items."""
         index = np.asarray(positions, dtype=np.int64)
-        ids = {name: [values[number] for number in positions] for name, values in self.ids.items()}
+        ids = {}
+        for name, values in self.ids.items():
+            ids[name] = [values[number] for number in positions]
         arrays = {name: values[index] for name, values in self.arrays.items()}
-        errors = {new: self.errors[old] for new, old in enumerate(positions) if old in self.errors}
+        errors = {}
+        for new, old in enumerate(positions):
+            if old in self.errors:
+                errors[new] = self.errors[old]
         return Answers(ids, arrays, errors)
 
     def rows(self, class_names: Sequence[str]) -> list[dict[str, Any]]:

@@ -305,6 +305,6 @@ def host_of(header: str) -> str:
     try:
         parts = urlsplit(f"//{header}")
         is_host = parts.netloc == header and parts.username is None and parts.port != 0
-        return parts.hostname or "" if is_host else ""
     except ValueError:
         return ""
+    return (parts.hostname or "") if is_host else ""

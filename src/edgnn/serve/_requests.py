@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
@@ -35,6 +36,7 @@ LONGEST_NAME = 10_000
 _LONGEST_LABEL = 100
 _LARGEST = 2**53
 _LARGEST_FEATURE = 1e38  # of those that models compute with
+_HALF_LETTER = re.compile("[\ud800-\udfff]")  # of a surrogate pair: no text can hold it
 
 _T = TypeVar("_T")
 _M = TypeVar("_M", bound=BaseModel)
@@ -50,8 +52,10 @@ def _is_number(value: Any, largest: float = math.inf) -> bool:
 
 def _is_plain(value: Any) -> bool:
     if type(value) is str:
-        return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
-    return value is None or type(value) is bool or _is_number(value)
+        return _HALF_LETTER.search(value) is None
+    if value is None or type(value) is bool:
+        return True
+    return _is_number(value)
 
 
 def _label(value: Any) -> Any:
@@ -120,10 +124,11 @@ class _Request(BaseModel):
     @classmethod
     def _check_fields(cls, given: Any) -> Any:
         """Name one unknown field, of any number of them."""
-        for name in given if isinstance(given, dict) else ():
-            if name not in cls.model_fields:
+        if isinstance(given, dict):
+            unknown = next((name for name in given if name not in cls.model_fields), None)
+            if unknown is not None:
                 fields = ", ".join(cls.model_fields)
-                raise ValueError(f"there is no field {str(name)[:100]!r}; there are {fields}")
+                raise ValueError(f"there is no field {str(unknown)[:100]!r}; there are {fields}")
         return given
 
     def _check_one_of(self, names: tuple[str, ...]) -> None:

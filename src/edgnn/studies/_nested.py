@@ -65,14 +65,13 @@ class Nested:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters that all share, and under ``"candidates"`` the others."""
         own = {name: candidate.get_params(deep) for name, candidate in self.candidates.items()}
-        shared = {
-            key: value
-            for key, value in next(iter(own.values())).items()
-            if all(_same(parameters.get(key), value) for parameters in own.values())
-        }
-        for parameters in own.values():
-            for key in shared:
-                del parameters[key]
+        first, *others = own.values()
+        shared = {}
+        for key, value in list(first.items()):
+            if all(_same(other.get(key), value) for other in others):
+                shared[key] = value
+                for parameters in own.values():
+                    del parameters[key]
         return shared | {"candidates": own}
 
     def __sklearn_tags__(self) -> Any:

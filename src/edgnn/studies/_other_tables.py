@@ -159,18 +159,14 @@ def rankings(summary: TableSummary) -> list[dict[str, Any]]:
 
 def _ranking(summary: TableSummary, level: str, protocol: str) -> dict[str, Any]:
     """Return the ranking of the rows that have cells of a protocol on all its data sets."""
-    by_row: dict[str, dict[str, Any]] = {}
-    for (row_id, dataset), entry in summary.entries.items():
-        if entry.settings["protocol"] == protocol:
-            by_row.setdefault(row_id, {})[dataset] = entry
-    with_entries = set().union(*by_row.values())
+    by_row = _entries_by_row(summary, protocol)
+    with_entries = {name for entries in by_row.values() for name in entries}
     datasets = [name for name in summary.datasets if name in with_entries]
-    complete = [row for row in summary.rows if by_row.get(row.id, {}).keys() == with_entries]
-    rows = [
-        _ranked_row(row, {name: by_row[row.id][name] for name in datasets})
-        for row in complete
-        if datasets
-    ]
+    rows = []
+    for row in summary.rows:
+        entries = by_row.get(row.id, {})
+        if entries and len(entries) == len(datasets):
+            rows.append(_ranked_row(row, {name: entries[name] for name in datasets}))
     rows.sort(key=lambda row: -row["mean"])
     best = [row["row"] for row in rows]
     trained = [row for row in best if summary.table.row(row).trained]
@@ -178,7 +174,16 @@ def _ranking(summary: TableSummary, level: str, protocol: str) -> dict[str, Any]
     return {"level": level, "datasets": datasets, "rows": rows, "chosen": chosen}
 
 
-def _ranked_row(row: Row, entries: dict[str, Any]) -> dict[str, Any]:
+def _entries_by_row(summary: TableSummary, protocol: str) -> dict[str, dict[str, Entry]]:
+    """Return the entries with cells of a protocol, by row and data set."""
+    by_row: dict[str, dict[str, Entry]] = {}
+    for (row_id, dataset), entry in summary.entries.items():
+        if entry.settings["protocol"] == protocol:
+            by_row.setdefault(row_id, {})[dataset] = entry
+    return by_row
+
+
+def _ranked_row(row: Row, entries: dict[str, Entry]) -> dict[str, Any]:
     accuracy = {name: 100 * entry.evaluation.mean for name, entry in entries.items()}
     return {
         "row": row.id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import product
@@ -214,15 +214,22 @@ class Study:
         path = self.path / cell.path
         path.replace(path.with_name(path.name + ".old"))
 
-    def summaries(self) -> list[TableSummary]:
-        """Return one summary per table and protocol that has cells, made from the cells alone."""
+    def summaries(self, tell: Callable[[str], Any] | None = None) -> list[TableSummary]:
+        """Return the summaries of all tables with cells, then those of nested cells.
+
+        Tables of statistics and of measured figures, which have no accuracies to compare, are not
+        among them.
+
+        ``tell`` hears of damaged cells, as in :func:`summarize`.
+        """
         from edgnn.studies._summaries import summarize
 
-        made = []
-        for name in TABLES:
-            made.append(summarize(self, find_table(name), "paper"))
-            if any((self.path / "cells" / name).glob("*/*.nested")):
-                made.append(summarize(self, find_table(name), "nested"))
+        nested = {cell.table for cell in self.cells() if cell.protocol == "nested"}
+        tables = [find_table(name) for name in TABLES]
+        compared = [table.name for table in tables if not table.statistics and not table.metrics]
+        names: list[tuple[str, Protocol]] = [(name, "paper") for name in compared]
+        names += [(name, "nested") for name in compared if name in nested]
+        made = [summarize(self, find_table(name), protocol, tell) for name, protocol in names]
         return [summary for summary in made if summary.entries]
 
 
@@ -250,8 +257,7 @@ def _result(cell: Cell, stored: Mapping[str, Any]) -> CellResult:
     numbers = [stored[name] for name in ("seconds", "memory", "ceiling")]
     mappings = [stored["settings"], stored["environment"], *stored["history"]]
     are_numbers = all(map(is_number, numbers)) and stored["seconds"] is not None
-    are_mappings = all(isinstance(mapping, dict) for mapping in mappings)
-    if not (are_numbers and are_mappings):
+    if not are_numbers or {*map(type, mappings)} != {dict}:
         raise ValueError("its fields are of other types")
     evaluation = stored_evaluation(stored["evaluation"])
     return CellResult(cell, evaluation, **{name: stored[name] for name in _PLAIN_FIELDS})

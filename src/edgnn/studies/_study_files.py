@@ -12,6 +12,7 @@ from typing import Any
 import edgnn
 from edgnn._files import atomic_file, exclusive_lock, os_errors_as, read_file
 from edgnn._json import from_json, to_json
+from edgnn._words import one_line, short
 from edgnn.errors import FormatError, StudyError
 
 STUDY, LOCK = "study.json", ".edgnn.lock"
@@ -70,8 +71,8 @@ def read_study(place: Path, newest: int) -> dict[str, Any]:
         )
     if document["format"] > newest:
         raise StudyError(
-            f"{place}: this study was written by edgnn {document.get('edgnn')} "
-            f"(format {document['format']}); this edgnn ({edgnn.__version__}) "
+            f"{place}: this study was written by edgnn {one_line(document.get('edgnn'), 40)} "
+            f"(format {short(document['format'], 20)}); this edgnn ({edgnn.__version__}) "
             f"reads up to format {newest}: upgrade edgnn"
         )
     study: dict[str, Any] = document

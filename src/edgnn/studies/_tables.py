@@ -177,11 +177,11 @@ def select(
 
 
 def _wanted_datasets(tables: list[Table], names: Sequence[str], where: str) -> set[str]:
-    known = {_key(name): name for table in tables for name in table.datasets}
-    if not names:
-        return set(known.values())
+    known: dict[str, str] = {}
+    for table in tables:
+        known |= {_key(name): name for name in table.datasets}
     wanted = set()
-    for name in names:
+    for name in names or known.values():
         if _key(name) not in known:
             raise unknown_name(StudyError, "data set", name, known.values(), where)
         wanted.add(known[_key(name)])
@@ -189,16 +189,15 @@ def _wanted_datasets(tables: list[Table], names: Sequence[str], where: str) -> s
 
 
 def _wanted_rows(tables: list[Table], ids: Sequence[str], where: str) -> set[str]:
-    known = {row.id: row for table in tables for row in table.rows}
-    if not ids or not known:
-        return set(known)
-    wanted = set()
-    for name in ids:
+    known: dict[str, Row] = {}
+    for table in tables:
+        known |= {row.id: row for row in table.rows}
+    wanted: set[str] = set()
+    for name in ids if known else ():
         if name not in known:
             raise unknown_name(StudyError, "model", name, known, where)
-        wanted.add(name)
-        wanted.add(known[name].best_of or name)
-    return wanted
+        wanted |= {name, known[name].best_of or name}
+    return wanted or set(known)
 
 
 def _key(name: str) -> str:

@@ -187,16 +187,15 @@ def _compact(summary: TableSummary) -> str:
     head = "ours / paper" if has_paper else "ours"
     rows = []
     for row in summary.rows:
-        cells = {name: summary.entries.get((row.id, name)) for name in summary.datasets}
-        shown = {name: _compact_cell(entry) for name, entry in cells.items()}
-        rows.append({head: row.title} | shown)
+        cells = {head: row.title} | dict.fromkeys(summary.datasets, "")
+        for name in summary.datasets:
+            entry = summary.entries.get((row.id, name))
+            if entry is not None:
+                cells[name] = ours(entry)
+                if entry.paper is not None:
+                    cells[name] += f" / {entry.paper}"
+        rows.append(cells)
     return lines(rows)
-
-
-def _compact_cell(entry: Entry | None) -> str:
-    if entry is None:
-        return ""
-    return ours(entry) if entry.paper is None else f"{ours(entry)} / {entry.paper}"
 
 
 def _full_row(entry: Entry) -> dict[str, str]:

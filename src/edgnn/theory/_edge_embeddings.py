@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -90,10 +90,6 @@ class EdgeEmbeddingReport:
             nodes = f"node {first[0]} {first[1]}, node {second[0]} {second[1]}"
             lines.append(f"  {entry.direction}: {nodes}")
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data, ready for JSON."""
-        return {"consistent": self.consistent, "always": self.always} | asdict(self)
 
 
 def edge_embedding_consistent(

@@ -13,6 +13,7 @@ from edgnn.graphs import Graphs
 from edgnn.theory._exact import Surroundings, activate, check_exact
 from edgnn.theory._partitions import number_rows
 from edgnn.theory._weights import Layer, WLWeights
+from edgnn.wl import round_number
 
 _BLOCK_ENTRIES = 2**21  # of rows that are made at a time
 _ADVICE = 'take activation="sign", fewer rounds, or graphs with smaller degrees'
@@ -90,12 +91,7 @@ class Embeddings:
 
     def round_number(self, round: int) -> int:
         """Return the number of a round, which may be counted from the end."""
-        number = round + self.rounds + 1 if round < 0 else round
-        if not 0 <= number <= self.rounds:
-            raise IndexError(
-                f"round {round} was asked for, but there are rounds 0 to {self.rounds}"
-            )
-        return number
+        return round_number(round, self.rounds)
 
     def __repr__(self) -> str:
         return (

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Multiplicity, Structure
+from edgnn.graphs import Graphs
 from edgnn.theory._partitions import group_rows, splits
 from edgnn.wl import Scheme, graph_classes, refine
 
 Level = Literal["graph", "node"]
-Adapter = Literal["graphs", "structure", "edge_index"] | Callable[[Graphs], tuple[Any, ...]]
+Adapter = Callable[[Graphs], tuple[Any, ...]]
 
 _NEARBY = 10.0
 
@@ -126,10 +126,6 @@ class ExpressivityReport:
             )
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data, ready for JSON."""
-        return {"bounded_by": self.bounded_by, "reaches": self.reaches} | asdict(self)
-
 
 def expressivity(
     model: Callable[..., Any],
@@ -138,9 +134,8 @@ def expressivity(
     *,
     rounds: int | None = None,
     tolerance: float = 1e-5,
-    adapter: Adapter = "graphs",
+    adapter: Adapter | None = None,
     schemes: tuple[Scheme, ...] = get_args(Scheme),
-    multiplicity: Multiplicity = "once",
 ) -> ExpressivityReport:
     """Measure which classes of each refinement a model merges and which it splits.
 
@@ -158,14 +153,10 @@ def expressivity(
     tolerance : float
         Outputs count as equal when no component differs by more than this, relative to the
         component's largest value.
-    adapter : {"graphs", "structure", "edge_index"} or callable
-        How the model takes graphs: as they are; as (one-hot node labels, Structure); as (one-hot
-        node labels, edge_index, edge labels), as PyG does; or whatever tuple of arguments the
-        callable makes of them.
+    adapter : callable, optional
+        Makes the model's arguments of the graphs, a tuple; by default the model takes the graphs.
     schemes : tuple of str
         The refinements to compare with.
-    multiplicity : {"once", "per-edge"}
-        As in :func:`edgnn.wl.refine`.
 
     Returns
     -------
@@ -190,7 +181,7 @@ def expressivity(
     groups = group_rows(rows, tolerance)
     entries = []
     for scheme in schemes:
-        coloring = refine(graphs.to("cpu"), rounds, scheme, multiplicity=multiplicity)
+        coloring = refine(graphs.to("cpu"), rounds, scheme)
         kinds = graph_classes(coloring) if level == "graph" else coloring.colors
         split, merged = splits(kinds, groups), splits(groups, kinds)
         comparison = SchemeComparison(
@@ -214,36 +205,10 @@ def _such_as(examples: tuple[tuple[int, int], ...]) -> str:
     return f" (such as {shown})" if shown else ""
 
 
-def _outputs(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> Any:
-    arguments = _arguments(model, graphs, adapter)
+def _outputs(model: Callable[..., Any], graphs: Graphs, adapter: Adapter | None) -> Any:
+    arguments = (graphs,) if adapter is None else adapter(graphs)
     with torch.no_grad(), _evaluating(model):
         return model(*arguments)
-
-
-def _arguments(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> tuple[Any, ...]:
-    if callable(adapter):
-        return adapter(graphs)
-    if adapter == "graphs":
-        return (graphs,)
-    if adapter not in ("structure", "edge_index"):
-        raise GraphError(
-            f"adapter={adapter!r}: choose 'graphs', 'structure' or 'edge_index', or pass a function"
-        )
-    example = _example(model)
-    graphs = graphs.to(example.device)
-    x = nn.functional.one_hot(graphs.node_label, len(graphs.node_vocabulary)).to(example.dtype)
-    if adapter == "structure":
-        return x, Structure.of(graphs).to(dtype=example.dtype)
-    return x, torch.stack([graphs.edge_source, graphs.edge_target]), graphs.edge_label
-
-
-def _example(model: Callable[..., Any]) -> Tensor:
-    """Return a parameter of the model, whose device and type its inputs must have."""
-    if isinstance(model, nn.Module):
-        for parameter in model.parameters():
-            if parameter.is_floating_point():
-                return parameter
-    return torch.empty(0)
 
 
 @contextmanager

@@ -66,14 +66,6 @@ class SmallestPairs:
         lines += [f"  {sketch(first)}   against   {sketch(second)}" for first, second in self.pairs]
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain data, ready for JSON."""
-        plain = {
-            name: getattr(self, name)
-            for name in ("weak", "strong", "nodes", "edges", "count", "examined", "complete")
-        }
-        return plain | {"pairs": [[sketch(first), sketch(second)] for first, second in self.pairs]}
-
 
 def smallest_pairs(
     scheme_weak: Scheme = "separate",

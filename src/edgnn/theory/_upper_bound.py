@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -97,10 +96,6 @@ class UpperBoundReport:
                 line += f" (nodes {first} and {second} in draw {draw})"
             lines.append(line)
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data, ready for JSON."""
-        return {"holds": self.holds} | asdict(self)
 
 
 def check_upper_bound(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 
@@ -91,10 +90,6 @@ class WeightsReport:
         if self.dense_agrees is not None:
             lines.append(f"  plain matrices {'agree' if self.dense_agrees else 'DISAGREE'}")
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data, ready for JSON."""
-        return {"holds": self.holds} | asdict(self)
 
 
 def verify(

@@ -12,7 +12,7 @@ from edgnn.errors import EdgnnError
 from edgnn.graphs import Graphs, Multiplicity, Vocabulary, recode
 from edgnn.theory._exact import Dense, Surroundings, check_activation
 from edgnn.theory._numbers import Numbers, choose
-from edgnn.wl import Coloring, Scheme, refine
+from edgnn.wl import Scheme, refine
 
 if TYPE_CHECKING:
     from edgnn.theory._embeddings import Embeddings
@@ -142,8 +142,6 @@ def wl_weights(
     activation: Step = "sign",
     seed: int = 0,
     multiplicity: Multiplicity = "once",
-    coloring: Coloring | None = None,
-    check: bool = True,
 ) -> WLWeights:
     """Return integer weights under which embeddings are equal exactly when colors are.
 
@@ -169,29 +167,24 @@ def wl_weights(
         Seed of the draws.
     multiplicity : {"once", "per-edge"}
         Whether a neighbor counts once or once per edge; ``joint`` always counts edges.
-    coloring : Coloring, optional
-        The colors, if they are known already; ``rounds``, ``scheme`` and ``multiplicity`` are then
-        taken from it.
-    check : bool
-        Run the network once and make sure that every number is exact in float64; :func:`verify`
-        checks far more.
 
     Returns
     -------
     WLWeights
+        They were run once, so that every number is known to be exact in float64; :func:`verify`
+        checks far more.
     """
     check_activation(activation, get_args(Step))
-    if coloring is None:
-        coloring = refine(graphs.to("cpu"), rounds, scheme, multiplicity=multiplicity)
-    graphs = coloring.graphs.to("cpu")
-    around = Surroundings.of(graphs, coloring.scheme, coloring.multiplicity)
+    graphs = graphs.to("cpu")
+    coloring = refine(graphs, rounds, scheme, multiplicity=multiplicity)
+    around = Surroundings.of(graphs, scheme, multiplicity)
     generator = torch.Generator().manual_seed(seed)
     rank, ranks = graphs.node_label, len(graphs.node_vocabulary)
     step = 2 if activation == "sign" else 1  # weights for ±1 are half of differences
     layers: list[Layer] = []
     expected: list[Tensor] = []
     for round in range(1, coloring.rounds + 1):
-        _, color = torch.unique(coloring.at(round).cpu(), return_inverse=True)
+        _, color = torch.unique(coloring.at(round), return_inverse=True)
         numbers = choose(around, rank, ranks, color, generator, step)
         scalars, rank = torch.unique(numbers.scalar, return_inverse=True)
         layers.append(_layer(numbers, scalars, activation, first=not layers))
@@ -199,14 +192,13 @@ def wl_weights(
         ranks = len(scalars)
     weights = WLWeights(
         tuple(layers),
-        coloring.scheme,
+        scheme,
         activation,
-        coloring.multiplicity,
+        multiplicity,
         graphs.node_vocabulary,
         graphs.edge_vocabulary,
     )
-    if check:
-        _check(weights, graphs, expected)
+    _check(weights, graphs, expected)
     return weights
 
 

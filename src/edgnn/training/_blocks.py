@@ -46,23 +46,20 @@ class Blocks:
         structure = inputs.structure
         self.inputs, self.nodes = inputs, inputs.num_nodes
         self.first, self.sizes = to_array(structure.graph_offset), to_array(inputs.sizes)
-        rows = {name: getattr(inputs, name) for name in ("H0", "AH0", "graph_H0")}
-        if inputs.cells is not None:
-            rows |= {"sums": inputs.cells.sums, "means": inputs.cells.means}
-        rows |= {
-            name: getattr(structure, name)
-            for name in ("C_in", "C_out", "F_in", "F_out", "neighbors", "neighbors_t")
-        }
-        self.rows: dict[str, Any] = {
-            name: None if matrix is None else _with_empty_row(matrix)
-            for name, matrix in rows.items()
-        }
-        self.targets = (
-            None if structure.relations is None else _Pairs(structure.relations, by_source=False)
-        )
-        self.sources = (
-            None if structure.sources is None else _Pairs(structure.sources, by_source=True)
-        )
+        self.rows: dict[str, Any] = {}
+        for holder, names in (
+            (inputs, ("H0", "AH0", "graph_H0")),
+            (inputs.cells, ("sums", "means")),
+            (structure, ("C_in", "C_out", "F_in", "F_out", "neighbors", "neighbors_t")),
+        ):
+            for name in names if holder is not None else ():
+                matrix = getattr(holder, name)
+                self.rows[name] = None if matrix is None else _with_empty_row(matrix)
+        self.targets = self.sources = None
+        if structure.relations is not None:
+            self.targets = _Pairs(structure.relations, by_source=False)
+        if structure.sources is not None:
+            self.sources = _Pairs(structure.sources, by_source=True)
 
     def take(self, index: Tensor) -> Inputs:
         """Return the graphs of every member as one batch; entries below zero are left empty.
@@ -140,22 +137,18 @@ class Blocks:
             zip(self._widths, torch.split(beside, list(self._widths.values()), dim=-1), strict=True)
         )
         of_nodes: dict[str, Any] = {name: parts.get(name) for name in _CONSTANTS}
-        neighbors = self._window("neighbors", laid.node, laid.shift, members)
-        symmetric = whole.neighbors_t is whole.neighbors
+        neighbors = neighbors_t = self._window("neighbors", laid.node, laid.shift, members)
+        if whole.neighbors_t is not whole.neighbors:
+            neighbors_t = self._window("neighbors_t", laid.node, laid.shift, members)
+        of_structure = Structure.__dataclass_fields__.keys() & of_nodes.keys()
         numbers = torch.arange(count + 1, dtype=torch.int32, device=index.device)
         graphs = members * (batch + 1)
         return Inputs(
             structure=replace(
                 whole,
                 neighbors=neighbors,
-                neighbors_t=neighbors
-                if symmetric
-                else self._window("neighbors_t", laid.node, laid.shift, members),
-                **{
-                    name: of_nodes[name]
-                    for name in _CONSTANTS
-                    if name in Structure.__dataclass_fields__
-                },
+                neighbors_t=neighbors_t,
+                **{name: of_nodes[name] for name in of_structure},
             ),
             H0=of_nodes["H0"],
             AH0=of_nodes["AH0"],
@@ -206,15 +199,11 @@ class Blocks:
         graph = where(there, index, 0)
         sizes = where(there, self.sizes[graph], 0)
         total = sizes.sum(1)
-        runs, first = (
-            filled(members * (batch + 1), 0, index),
-            filled(members * (batch + 1), 0, index),
-        )
-        runs.reshape(members, -1)[:, :batch], first.reshape(members, -1)[:, :batch] = (
-            sizes,
-            self.first[graph],
-        )
+        runs = filled(members * (batch + 1), 0, index)
+        first = filled(members * (batch + 1), 0, index)
+        runs.reshape(members, -1)[:, :batch] = sizes
         runs.reshape(members, -1)[:, batch] = total.max() - total
+        first.reshape(members, -1)[:, :batch] = self.first[graph]
         run = repeat(arange(len(runs), runs), runs)
         node = (first - running(runs)[:-1])[run] + arange(len(run), run)
         return where(run % (batch + 1) == batch, self.nodes, node), run, sizes.reshape(-1)
@@ -224,12 +213,12 @@ class Blocks:
         shift = arange(places, node) - node
         square = (places, places)
         neighbors = _csr_rows(self.rows["neighbors"], node, shift, square, members)
-        symmetric = whole.neighbors_t is whole.neighbors
+        neighbors_t = neighbors
+        if whole.neighbors_t is not whole.neighbors:
+            neighbors_t = _csr_rows(self.rows["neighbors_t"], node, shift, square, members)
         return Structure(
             neighbors=neighbors,
-            neighbors_t=neighbors
-            if symmetric
-            else _csr_rows(self.rows["neighbors_t"], node, shift, square, members),
+            neighbors_t=neighbors_t,
             graph_offset=to_tensor(running(sizes)),
             num_edge_labels=whole.num_edge_labels,
             direction=whole.direction,
@@ -261,16 +250,11 @@ class _Pairs:
     """The pairs (relation, node) of a whole set, by node, with the nodes at their other ends."""
 
     def __init__(self, relations: Relations, *, by_source: bool) -> None:
-        owned, ends = (
-            (relations.gather.T, relations.spread.T)
-            if by_source
-            else (relations.spread, relations.gather)
-        )
-        self.owned, self.ends, self.by_source = (
-            _with_empty_row(owned),
-            _with_empty_row(ends),
-            by_source,
-        )
+        owned, ends = relations.spread, relations.gather
+        if by_source:
+            owned, ends = ends.T, owned.T
+        self.by_source = by_source
+        self.owned, self.ends = _with_empty_row(owned), _with_empty_row(ends)
         self.features = None if relations.features is None else _with_empty_row(relations.features)
         self.relation = to_array(relations.relation_of_pair)
         self.num_relations, self.mirrored = relations.num_relations, relations.mirrored
@@ -289,13 +273,8 @@ class _Pairs:
         chosen, owner = filled(rows, pairs, row), filled(rows, 0, row)
         chosen[row], owner[row] = pair, place
         real = chosen != pairs
-        ends = _csr_rows(
-            self.ends,
-            chosen,
-            owner - where(real, node[owner], 0) if rows else owner,
-            (rows, places),
-            members,
-        )
+        shift = owner - where(real, node[owner], 0) if rows else owner
+        ends = _csr_rows(self.ends, chosen, shift, (rows, places), members)
         owned = CSR(of_place.indptr, _indices(row), None, (places, rows), members)
         if not self.by_source:
             return Relations(gather=ends, spread=owned, offset=offset, mirrored=self.mirrored)

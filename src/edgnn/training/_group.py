@@ -187,17 +187,15 @@ class Group:
     @property
     def _channel(self) -> torch.device:
         """Where short messages go through: the CPU, unless torch has only been given NCCL."""
-        return torch.device(
-            "cpu"
-            if "cpu" in dist.get_backend_config()
-            else torch.device("cuda", torch.cuda.current_device())
-        )
+        if "cpu" in dist.get_backend_config():
+            return torch.device("cpu")
+        return torch.device("cuda", torch.cuda.current_device())
 
 
 def shared_state(state: dict[str, Tensor] | None, group: Group) -> dict[str, Tensor] | None:
     """Return the state that rank 0 goes on from, on every rank."""
-    data = group.share(None if state is None else pack_tensors(state, None))
-    return None if data is None else unpack_tensors(data)[0]
+    data = group.share(None if state is None else pack_tensors(state))
+    return None if data is None else unpack_tensors(data)
 
 
 def ranks_launched() -> int:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
+from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,19 +77,18 @@ def node_outputs(
     training = model.training
     model.eval()
     try:
-        wanted, place = torch.unique(nodes.to(inputs.structure.device), return_inverse=True)
-        plan = _Plan(
-            model, inputs, wanted, len(model.convs) - (states and not hasattr(model, "head"))
-        )
-        of_members = [
-            plan.run(part, memory, states) for part in _parts(model, plan.members(memory))
-        ]
+        nodes = nodes.to(inputs.structure.device)
+        wanted, place = torch.unique(nodes, return_inverse=True)
+        layers = len(model.convs)
+        if states and not hasattr(model, "head"):  # the last layer gives the outputs
+            layers -= 1
+        plan = _Plan(model, inputs, wanted, layers)
+        parts = _parts(model, plan.members(memory))
+        of_members = [plan.run(part, memory, states) for part in parts]
         together = of_members[0] if len(of_members) == 1 else torch.cat(of_members)
-        return (
-            together
-            if torch.equal(wanted, nodes.to(wanted.device))
-            else together[..., place.to(together.device), :]
-        )
+        if torch.equal(wanted, nodes):
+            return together
+        return together[..., place.to(together.device), :]
     finally:
         model.train(training)
 
@@ -132,11 +131,9 @@ class _Plan:
     @property
     def table_bytes(self) -> int:
         """The most bytes of states that are held at a time per member, without the result."""
-        sizes = [
-            len(rows) * width * self.bytes
-            for rows, width in zip(self.needed, self.widths, strict=False)
-        ][:-1]
-        return max((sum(sizes[start : start + 2]) for start in range(len(sizes))), default=0)
+        layers = list(zip(self.needed, self.widths, strict=False))[:-1]
+        sizes = [len(rows) * width * self.bytes for rows, width in layers]
+        return max((one + two for one, two in pairwise([*sizes, 0])), default=0)
 
     def members(self, memory: int) -> int:
         """Return how many members to compute at a time."""
@@ -148,20 +145,20 @@ class _Plan:
             return self._entering(model)
         members, dtype = model.members or 1, next(model.parameters()).dtype
         shape = () if model.members is None else (members,)
-        needed = self.table_bytes * members
-        with _Tables(
-            self.inputs.device, dtype, needed if needed > memory - _chunk(memory) else None
-        ) as tables:
+        needed, chunk = self.table_bytes * members, _chunk(memory)
+        in_files = needed if needed > memory - chunk else None
+        with _Tables(self.inputs.device, dtype, in_files) as tables:
             table = None
             for number, (rows, width) in enumerate(zip(self.needed, self.widths, strict=True)):
                 ends = number == len(self.widths) - 1
-                finish = partial(_finished, model) if ends and not states else _as_it_is
-                size = model.config["outputs"] if ends and not states else width
+                finishes = ends and not states
+                size = model.config["outputs"] if finishes else width
                 made = tables.new(
                     (*shape, len(rows), size), rows, self.structure.num_nodes, result=ends
                 )
-                for part, place in _chunks(rows, self._cost(number, rows, members), _chunk(memory)):
-                    made.values[..., place, :] = finish(self._state(model, number, part, table))
+                for part, place in _chunks(rows, self._cost(number, rows, members), chunk):
+                    state = self._state(model, number, part, table)
+                    made.values[..., place, :] = _finished(model, state) if finishes else state
                 table = made
         assert table is not None
         return table.values
@@ -225,14 +222,11 @@ class _Table:
 
     def numbered(self, lists: CSR) -> CSR:
         """Return lists of nodes as lists of rows."""
-        indices = (
-            lists.indices
-            if self.place is None
-            else self.place[lists.indices.long()].to(lists.indices.dtype)
-        )
-        return CSR(lists.indptr, indices, None, (lists.shape[0], self.values.shape[-2])).to(
-            self.values.device
-        )
+        indices = lists.indices
+        if self.place is not None:
+            indices = self.place[indices.long()].to(indices.dtype)
+        shape = (lists.shape[0], self.values.shape[-2])
+        return CSR(lists.indptr, indices, None, shape).to(self.values.device)
 
 
 class _Tables:
@@ -240,11 +234,9 @@ class _Tables:
 
     def __init__(self, device: torch.device, dtype: torch.dtype, in_files: int | None) -> None:
         self._device, self._dtype, self._made, self._bytes = device, dtype, 0, in_files
-        self._folder = (
-            TemporaryDirectory(prefix="edgnn-states-")
-            if in_files and device.type == "cpu"
-            else None
-        )
+        self._folder = None
+        if in_files and device.type == "cpu":
+            self._folder = TemporaryDirectory(prefix="edgnn-states-")
 
     def __enter__(self) -> _Tables:
         return self
@@ -260,9 +252,8 @@ class _Tables:
             return _Table(torch.empty(shape, dtype=self._dtype, device=self._device), place)
         folder, size = Path(self._folder.name), torch.Size(shape).numel()
         path = folder / str(self._made)
-        (folder / str(self._made - 2)).unlink(
-            missing_ok=True
-        )  # the layer before the last is not read any more
+        # the layer before the last is not read any more
+        (folder / str(self._made - 2)).unlink(missing_ok=True)
         self._made += 1
         try:
             _reserve(path, size * self._dtype.itemsize)
@@ -308,16 +299,10 @@ def _finished(model: Model, x: Tensor) -> Tensor:
     return model.in_units(model.head(x) if hasattr(model, "head") else x)
 
 
-def _as_it_is(x: Tensor) -> Tensor:
-    return x
-
-
 def _inputs_of(inputs: Inputs | LargeInputs, rows: Tensor) -> Tensor | CSR:
-    return (
-        inputs.node_inputs(rows)
-        if isinstance(inputs, LargeInputs)
-        else select_rows(inputs.H0, rows)
-    )
+    if isinstance(inputs, LargeInputs):
+        return inputs.node_inputs(rows)
+    return select_rows(inputs.H0, rows)
 
 
 def _reached(neighbors: CSR, rows: Tensor) -> Tensor:

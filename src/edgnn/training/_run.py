@@ -76,11 +76,6 @@ class Trained:
     best_epoch: list[int]
     best_loss: list[float]
 
-    @property
-    def stopped_epoch(self) -> int:
-        """The last epoch that any member was trained for."""
-        return len(self.history)
-
 
 class Run:
     """A training in progress: the fleet of active members, and the best of every member."""

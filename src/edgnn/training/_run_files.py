@@ -108,14 +108,15 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def load(path: Path, decode: Callable[[bytes], _T]) -> _T:
-    data = _read(path)
+    data = read_bytes(path)
     try:
         return decode(data)
     except ValueError as error:
         raise RunError(f"{path} is damaged: {error}") from None
 
 
-def _read(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """Return what a file of the folder holds; where there is none, the error says so."""
     with reading(path):
         if not path.exists():
             raise RunError(f"{path.parent} has no {path.name}; has the run come that far?")

@@ -25,12 +25,12 @@ from edgnn.training._run_files import (
     METRICS,
     PREDICTIONS,
     SPLITS,
-    _read,
     append_line,
     load,
     make_folder,
     named,
     path_of,
+    read_bytes,
     read_config,
     reading,
     remove_folders,
@@ -116,9 +116,8 @@ class RunFolder:
         """Write the first files; where that fails in a new run, take back what was written."""
         fresh = not holds_run(self.path)
         try:
-            for name in (
-                _FILES
-            ):  # the configuration last: until it is replaced, this is the old run, not yet trained
+            # the configuration last: until it is replaced, this is the old run, not yet trained
+            for name in _FILES:
                 self._unlink(name)
             self._write(CONFIG, lambda: to_json(self._config, indent=2))
             self.write_json(ENVIRONMENT, environment())
@@ -194,19 +193,13 @@ class RunFolder:
             kept = b"".join(line for row, line in self._history() if row["epoch"] <= epoch)
             self._write(HISTORY, lambda: kept)
 
-    def save_tensors(
-        self, name: str, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
-    ) -> None:
-        """Write tensors, and texts that belong to them, as a safetensors file."""
-        self._write(named(name, ".safetensors"), lambda: pack_tensors(tensors, metadata))
+    def save_tensors(self, name: str, tensors: Mapping[str, Tensor]) -> None:
+        """Write tensors as a safetensors file."""
+        self._write(named(name, ".safetensors"), lambda: pack_tensors(tensors))
 
     def load_tensors(self, name: str) -> dict[str, Tensor]:
         """Return the tensors of a safetensors file, on the CPU, in the order of their names."""
-        return load(self.path / named(name, ".safetensors"), unpack_tensors)[0]
-
-    def load_metadata(self, name: str) -> dict[str, str]:
-        """Return the texts that were saved with tensors."""
-        return load(self.path / named(name, ".safetensors"), unpack_tensors)[1]
+        return load(self.path / named(name, ".safetensors"), unpack_tensors)
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a value of plain types; NaN and infinities are kept, as strings."""
@@ -246,7 +239,7 @@ class RunFolder:
         if not self.has(HISTORY):
             return []
         path, rows = self.path / HISTORY, []
-        for number, line in enumerate(_read(path).split(b"\n")[:-1], start=1):
+        for number, line in enumerate(read_bytes(path).split(b"\n")[:-1], start=1):
             try:
                 row = from_json(line)
             except ValueError as error:

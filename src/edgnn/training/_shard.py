@@ -46,12 +46,8 @@ class ShardTask(NodeTask):
         part, (first, last) = shard(inputs, group)
         super().__init__(part.to(device, dtype), positions)
         self.group = group
-        self.graph_of_item = (
-            torch.searchsorted(
-                inputs.structure.graph_offset, positions.cpu().contiguous(), right=True
-            )
-            - 1
-        )
+        offset, nodes = inputs.structure.graph_offset, positions.cpu().contiguous()
+        self.graph_of_item = torch.searchsorted(offset, nodes, right=True) - 1
         self.owned = (self.positions >= first) & (self.positions < last)
         self.rows = torch.where(self.owned, self.positions - first, 0)
 
@@ -97,15 +93,14 @@ def shard(inputs: Inputs | LargeInputs, group: Group) -> tuple[Inputs, tuple[int
     nodes = torch.arange(last - first, dtype=torch.int32)
     pool = CSR(part.graph_offset.to(torch.int32), nodes, None, (part.num_graphs, last - first))
     H0, AH0, cells = _constants(inputs, first, last)
-    graph_H0 = (
-        row_sum(pool, H0)
-        if isinstance(H0, Tensor)
-        else from_scipy(pool.to_scipy() @ H0.to_scipy(), inputs.dtype, H0.indptr.device)
-    )
-    return Inputs(part, H0, AH0, graph_H0, pool, pool.T, part.graph_offset.diff(), cells=cells), (
-        first,
-        last,
-    )
+    graph_H0: Matrix
+    if isinstance(H0, Tensor):
+        graph_H0 = row_sum(pool, H0)
+    else:
+        sums = pool.to_scipy() @ H0.to_scipy()
+        graph_H0 = from_scipy(sums, inputs.dtype, H0.indptr.device)
+    sizes = part.graph_offset.diff()
+    return Inputs(part, H0, AH0, graph_H0, pool, pool.T, sizes, cells=cells), (first, last)
 
 
 def _constants(
@@ -125,10 +120,8 @@ def _constants(
 
 def _part(structure: Structure, first: int, last: int, halo: Tensor) -> Structure:
     """Return a range of rows of a structure, with columns for these and for ``halo``."""
-    lists, columns = (
-        _slice(structure.neighbors, first, last),
-        torch.cat([torch.arange(first, last), halo]),
-    )
+    lists = _slice(structure.neighbors, first, last)
+    columns = torch.cat([torch.arange(first, last), halo])
     inside = (lists.indices >= first) & (lists.indices < last)
     behind = torch.searchsorted(
         halo.to(lists.indices.dtype), lists.indices, out_int32=lists.indices.dtype == torch.int32
@@ -136,14 +129,15 @@ def _part(structure: Structure, first: int, last: int, halo: Tensor) -> Structur
     indices = torch.where(inside, lists.indices - first, behind.add_(last - first))
     listed: dict[str, Any] = dict.fromkeys(("relations", "sources"))
     for name in listed:
-        if (pairs := getattr(structure, name)) is not None:
-            listed[name] = pairs.rows(
-                columns[: last - first], places(columns, structure.num_nodes), len(columns)
-            )
-    sums: dict[str, Any] = {
-        name: None if (matrix := getattr(structure, name)) is None else _slice(matrix, first, last)
-        for name in ("C_in", "C_out", "F_in", "F_out")
-    }
+        pairs = getattr(structure, name)
+        if pairs is not None:
+            place = places(columns, structure.num_nodes)
+            listed[name] = pairs.rows(columns[: last - first], place, len(columns))
+    sums: dict[str, Any] = dict.fromkeys(("C_in", "C_out", "F_in", "F_out"))
+    for name in sums:
+        matrix = getattr(structure, name)
+        if matrix is not None:
+            sums[name] = _slice(matrix, first, last)
     return replace(
         structure,
         neighbors=replace(lists, indices=indices, shape=(last - first, len(columns))),

@@ -116,11 +116,9 @@ class Targets:
             _check_resolution(self.y, dtype)
         y = self.y.to(device) if self.kind == "classes" else self.y.to(device, dtype)
         weight = None if self.weight is None else self.weight.to(device, dtype)
-        of_class = (
-            self.class_weight.to(device, dtype)
-            if isinstance(self.class_weight, Tensor)
-            else self.class_weight
-        )
+        of_class = self.class_weight
+        if isinstance(of_class, Tensor):
+            of_class = of_class.to(device, dtype)
         return replace(self, y=y, weight=weight, class_weight=of_class)
 
     def scale(self, train: Tensor) -> tuple[Tensor, Tensor]:
@@ -145,11 +143,7 @@ class Targets:
     @property
     def usable(self) -> Tensor:
         """Whether each item has a target and a weight above zero, shape (items,)."""
-        known = (
-            torch.ones(len(self), dtype=torch.bool, device=self.y.device)
-            if self.kind == "classes"
-            else self._known
-        )
+        known = self._known
         return known if self.weight is None else known & (self.weight > 0)
 
     def counts(self, items: Tensor) -> Tensor:
@@ -160,15 +154,15 @@ class Targets:
         items (M, B) → (M,)
         """
         real = items >= 0
-        return (
-            real.sum(1)
-            if self.kind == "classes"
-            else (real & self._known[items.clamp(min=0)]).sum(1)
-        )
+        if self.kind != "classes":  # all classes are known
+            real = real & self._known[items.clamp(min=0)]
+        return real.sum(1)
 
     @cached_property
     def _known(self) -> Tensor:
-        """Whether each row of a matrix of targets has any that is known."""
+        """Whether each item has any target that is known."""
+        if self.kind == "classes":
+            return torch.ones(len(self), dtype=torch.bool, device=self.y.device)
         return ~self.y.isnan().all(1)
 
     def item_weights(self, train: Tensor) -> Tensor | None:
@@ -184,11 +178,9 @@ class Targets:
             return None
         real = train >= 0
         chosen = train.clamp(min=0)
-        weight = (
-            torch.ones(len(self), dtype=torch.float64, device=self.y.device)
-            if self.weight is None
-            else self.weight
-        )
+        weight = self.weight
+        if weight is None:
+            weight = torch.ones(len(self), dtype=torch.float64, device=self.y.device)
         table = weight.expand(len(train), -1)
         if self.class_weight is not None:
             table = table * self._class_weights(chosen, real).gather(

@@ -27,7 +27,6 @@ _NODES_AT_ONCE = 200_000
 #: fraction of all nodes.
 _MOST_OF_ALL = 0.75
 
-
 #: On the CPU, node tasks take so many members at a time that a layer's states stay below this many
 #: bytes: larger arrays go back to the system whenever they are freed and come back page by page,
 #: which doubles the time.
@@ -279,11 +278,10 @@ def seen_labels(
         shape=(len(graphs), inputs.num_graphs),
     )
     counts = inputs.structure.C_in
-    edges = (
-        _host(row_sum(inputs.pool, counts))
-        if isinstance(counts, Tensor)
-        else inputs.pool.to_scipy() @ _host(counts)
-    )
+    if isinstance(counts, Tensor):
+        edges = _host(row_sum(inputs.pool, counts))
+    else:
+        edges = inputs.pool.to_scipy() @ counts.to_scipy()
     return _positive(members @ _host(inputs.graph_H0), node_labels), _positive(members @ edges)
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from edgnn.wl._coloring import Coloring, bare, refine
+from edgnn.wl._coloring import Coloring, bare, refine, round_number
 from edgnn.wl._compare import (
     ColorCount,
     Power,
@@ -46,6 +46,7 @@ __all__ = [
     "isomorphism",
     "power",
     "refine",
+    "round_number",
     "signatures",
 ]
 

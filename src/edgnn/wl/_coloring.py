@@ -124,12 +124,7 @@ class Coloring:
 
     def round_number(self, round: int) -> int:
         """Return the number of a round, which may be counted from the end."""
-        number = round + self.rounds + 1 if round < 0 else round
-        if not 0 <= number <= self.rounds:
-            raise IndexError(
-                f"round {round} was asked for, but there are rounds 0 to {self.rounds}"
-            )
-        return number
+        return round_number(round, self.rounds)
 
     @property
     def colors(self) -> Tensor:
@@ -171,6 +166,14 @@ class Coloring:
             f"Coloring({self.num_colors():,} colors of {self.graphs.num_nodes:,} nodes after "
             f"{self.rounds:,} rounds ({end}), scheme={self.scheme!r}{direction})"
         )
+
+
+def round_number(round: int, rounds: int) -> int:
+    """Return the number of one of so many rounds, which may be counted from the end."""
+    number = round + rounds + 1 if round < 0 else round
+    if not 0 <= number <= rounds:
+        raise IndexError(f"round {round} was asked for, but there are rounds 0 to {rounds}")
+    return number
 
 
 def bare(graphs: Graphs) -> Graphs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
@@ -40,9 +40,6 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Whether a neighbor counts once or once per edge.
     edge_labels : bool
         ``False`` takes all edge labels as equal.
-    unseen : {"ignore", "count"}
-        What :meth:`transform` does with colors that :meth:`fit` has not seen: leave them out, or
-        count them in one more column per round.
     discretize : int, optional
         Turn continuous features into this many bins each. Without it, graphs with features are
         refused.
@@ -60,14 +57,12 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         multiplicity: Multiplicity = "once",
         edge_labels: bool = True,
-        unseen: Literal["ignore", "count"] = "ignore",
         discretize: int | None = None,
     ) -> None:
         self.depth = depth
         self.scheme = scheme
         self.multiplicity = multiplicity
         self.edge_labels = edge_labels
-        self.unseen = unseen
         self.discretize = discretize
 
     def fit(self, X: Input, y: Any = None) -> WLVectorizer:
@@ -77,8 +72,6 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_transform(self, X: Input, y: Any = None) -> csr_array:
         """Learn the colors of ``X`` and return its features."""
-        if self.unseen not in ("ignore", "count"):
-            raise GraphError(f"unseen={self.unseen!r}: choose 'ignore' or 'count'")
         items = joined(X)
         graphs = _graphs(items)
         self._discretizer = None
@@ -92,7 +85,7 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._counts(colors, items)
 
     def transform(self, X: Input) -> csr_array:
-        """Return the features of ``X`` in the columns that :meth:`fit` learned."""
+        """Return the features of ``X`` in the columns that :meth:`fit` learned, and no others."""
         if not hasattr(self, "coloring_"):
             raise _NotFitted("this WLVectorizer is not fitted yet: call fit first")
         items = joined(X)
@@ -107,8 +100,6 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for round, colors in enumerate(self._colors)
             for color in colors.tolist()
         ]
-        if self.unseen == "count":
-            names += [f"{round}:unseen" for round in range(self.depth + 1)]
         return np.array(names, dtype=object)
 
     def _prepared(self, graphs: Graphs) -> Graphs:
@@ -125,10 +116,6 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             owner = items.graph_of_node.cpu().numpy()
         pairs = zip(rounds, self._colors, strict=True)
         blocks = [color_counts(colors, owner, len(items), known) for colors, known in pairs]
-        if self.unseen == "count":
-            entries = np.bincount(owner, minlength=len(items))
-            unseen = [entries - block.sum(axis=1) for block in blocks]
-            blocks.append(csr_array(np.stack(unseen, axis=1).astype(np.float64)))
         return csr_array(hstack(blocks, format="csr"))
 
 

@@ -53,11 +53,6 @@ class History:
         return len(self.counts)
 
     @property
-    def num_changes(self) -> int:
-        """Number of color changes of all rounds together."""
-        return sum(len(stretch.nodes) for stretch in self._stretches)
-
-    @property
     def highest_color(self) -> int:
         """The largest color number of any round; −1 where there are no nodes."""
         every = [self.initial, *(_plain(stretch.colors) for stretch in self._stretches)]

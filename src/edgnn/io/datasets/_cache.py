@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from edgnn._files import exclusive_lock, open_member, open_zip, unpack_limit, zip_members
+from edgnn._json import parsed
 from edgnn._words import one_line
 from edgnn.errors import ChecksumError, DatasetError, FormatError
 from edgnn.io.datasets._download import OFFLINE_ADVICE, download
@@ -145,7 +146,7 @@ def manifest(folder: Path) -> dict[str, Any] | None:
     there is no such note, or it is damaged.
     """
     try:
-        note: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        note: dict[str, Any] = parsed((folder / MANIFEST).read_text(encoding="utf-8"))
         hashes = [entry["sha256"] for entry in note["files"].values()]
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -124,7 +125,7 @@ def load_dataset(
         raise DatasetError(f"level={level!r}: targets belong to a 'graph' or a 'node'")
     source = as_source(source)
     name = os.fspath(source)
-    is_path = isinstance(source, Frame) or (find(name) is None and exists(name))
+    is_path = _is_path(source)
     if is_path:
         beside = target_column if target_file is None else None
         options = with_descriptors(source, options, column_words(beside))
@@ -135,13 +136,15 @@ def load_dataset(
             data = load_items(source, **options)
         else:
             data = _named(name, data_dir, download, progress, options, None)
-        words, table = column_words(target_column), as_source(target_file)
-        labeled = targets_of_file(data.graphs, table, words, level=level, unknown=unknown_names)
-        parts = None
-        if split_column is not None:
-            parts = targets_of_file(
-                data.graphs, table, [split_column], level=level, unknown=unknown_names
-            ).targets
+        read_columns = partial(
+            targets_of_file,
+            data.graphs,
+            as_source(target_file),
+            level=level,
+            unknown=unknown_names,
+        )
+        labeled = read_columns(column_words(target_column))
+        parts = None if split_column is None else read_columns([split_column]).targets
         return _with_targets(data, labeled, task, parts=parts)
     words = column_words(target_column)
     if words:
@@ -157,6 +160,11 @@ def load_dataset(
         data = _named(name, data_dir, download, progress, options, task)
     _check_level(data, level, name)
     return data
+
+
+def _is_path(source: Any) -> bool:
+    """Return whether a source is a data frame, or a path and no name of a set."""
+    return isinstance(source, Frame) or (find(os.fspath(source)) is None and exists(source))
 
 
 def _check_level(data: Dataset, level: Level | None, name: str) -> None:

@@ -70,6 +70,7 @@ class CountModel(Model):
     """What the classifier and the regressor share."""
 
     levels: ClassVar[tuple[Level, ...]] = ("graph",)
+    reads_attributes: ClassVar[bool] = True
     rules: ClassVar[Rules] = {
         "learners": some_of(*get_args(Learner)),
         "rounds": whole(1, DEEPEST),
@@ -416,7 +417,8 @@ class AutoClassifier(CountModel, ClassifierModel):
             raise EstimatorError(
                 "sets are for one class per item; this model learned several labels"
             )
-        return self._calibrated().members(self._outputs(X)[0], coverage, per_class)
+        members: _Array = self._calibrated().members(self._outputs(X)[0], coverage, per_class)
+        return members
 
     def predictions(self, X: Any) -> Predictions:
         """Return predictions with their probabilities, and the novelty of each item."""

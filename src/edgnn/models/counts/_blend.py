@@ -35,7 +35,7 @@ def blend_shares(held_out: Sequence[_Array], problem: Problem) -> _Array:
     count = len(held_out)
     losses = [problem.losses(outputs) for outputs in held_out]
     means = np.array([_mean(loss, problem) for loss in losses])
-    best = np.eye(count)[int(np.argmin(means))]
+    best: _Array = np.eye(count)[int(np.argmin(means))]
     if count == 1:
         return best
     stacked = np.stack(held_out)

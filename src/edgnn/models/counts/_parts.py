@@ -67,7 +67,7 @@ class Counts:
         return cls(names, table, np.asarray(table.sum(axis=1)).ravel(), np.asarray(squares).ravel())
 
     def __len__(self) -> int:
-        return self.table.shape[0]
+        return len(self.totals)
 
     def __getitem__(self, items: _Array) -> Counts:
         """Return the counts of some items, in the same columns."""

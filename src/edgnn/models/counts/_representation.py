@@ -53,7 +53,7 @@ class View:
     rounds : int
         Most rounds of refinement; of pairs, the round whose colors the two nodes have.
     comparisons : tuple of str
-        How the counts of two items are compared: ``"tanimoto"``, ``"log-cosine"``, the mean of both.
+        How counts of two items are compared: ``"tanimoto"``, ``"log-cosine"``, the mean of both.
     """
 
     kind: Kind

@@ -203,14 +203,18 @@ def similarity(items: Represented, centers: Represented, mixture: tuple[float, .
 
 def kernel(alike: _Array, width: float) -> _Array:
     """Return the kernel of similarities: exp(−width · (1 − s)), or the similarities themselves."""
-    return np.exp(np.float32(width) * (alike - 1)) if width else alike
+    if not width:
+        return alike
+    values: _Array = np.exp(np.float32(width) * (alike - 1))
+    return values
 
 
 def _gaussian(a: _Array, b: _Array) -> _Array:
     """Return exp(−d²/2F) of the distances d of rows of F standardized numbers."""
     products = a @ b.T
     squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2 * products
-    return np.exp(-np.maximum(squares, 0) / (2 * a.shape[1])).astype(np.float32)
+    alike: _Array = np.exp(-np.maximum(squares, 0) / (2 * a.shape[1])).astype(np.float32)
+    return alike
 
 
 def _choose(
@@ -244,7 +248,7 @@ def _is_there(mixture: tuple[float, ...], items: Represented) -> bool:
 
 def _has(items: Represented, place: int) -> bool:
     if place == 2:
-        return items.features.shape[1] > 0
+        return bool(items.features.shape[1])
     return any(view.kind == ("colors", "pairs")[place] for view in items.views)
 
 
@@ -286,7 +290,8 @@ def _outputs(scores: _Array, task: str, temperature: float) -> _Array:
     """Return values as they are, and probabilities of classes or labels."""
     if task == "values":
         return scores
-    return probabilities(_logits(scores)[None], task, temperature)[0]
+    of_items: _Array = probabilities(_logits(scores)[None], task, temperature)[0]
+    return of_items
 
 
 def _novelty(K: _Array) -> _Array:

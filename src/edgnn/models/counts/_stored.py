@@ -96,7 +96,12 @@ def _counts(tensors: Mapping[str, Tensor], prefix: str, items: int) -> Counts:
     )
     table = csr_array((data, indices, indptr), shape=(items, len(names)))
     table.check_format()
-    if len(totals) != items or len(squares) != items or not np.isfinite(data).all() or (data < 0).any():
+    if (
+        len(totals) != items
+        or len(squares) != items
+        or not np.isfinite(data).all()
+        or (data < 0).any()
+    ):
         raise ValueError("the stored counts are damaged")
     return Counts(names, table, totals, squares)
 

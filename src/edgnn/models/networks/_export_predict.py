@@ -131,13 +131,11 @@ def pack(
     features: dict[str, list[Any]] = {"node": [], "edge": []}
     for place, graph in enumerate(graphs):
         size, start = checked(graph, place, about), offset[-1]
-        ends += [[start + end for end in edge] for edge in graph.get("edges", [])]
-        for kind, found, length in (
-            ("node", node_label, size),
-            ("edge", edge_label, len(graph.get("edges", []))),
-        ):
-            labels = graph.get(f"{kind}_labels", [None] * length)
-            found += [numbers[kind].get(plain(label), len(numbers[kind])) for label in labels]
+        edges = graph.get("edges", [])
+        ends += [[start + end for end in edge] for edge in edges]
+        node_label += numbered(graph, "node", size, numbers["node"])
+        edge_label += numbered(graph, "edge", len(edges), numbers["edge"])
+        for kind in ("node", "edge"):
             features[kind] += graph.get(f"{kind}_features", [])
         chosen = graph.get("nodes", range(size))
         nodes += [start + node for node in chosen]
@@ -158,6 +156,12 @@ def pack(
             total, about[f"{kind}_features"]
         )
     return {name: inputs[name] for name in about["inputs"]}, items
+
+
+def numbered(graph: dict[str, Any], kind: str, count: int, numbers: dict[Any, int]) -> list[int]:
+    """Return the numbers of a graph's labels; one that is not known has the last."""
+    labels = graph.get(f"{kind}_labels", [None] * count)
+    return [numbers.get(plain(label), len(numbers)) for label in labels]
 
 
 def named(graph: dict[str, Any], place: int, nodes: Any = None) -> list[dict[str, Any]]:

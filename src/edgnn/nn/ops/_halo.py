@@ -80,11 +80,9 @@ def _swap(
     """Send rows of ``x`` to every rank, and write the rows that come from every rank."""
     rows = _by_row(x).contiguous()
     direct = _by_row(into)
-    got = (
-        direct
-        if direct.is_contiguous()
-        else torch.empty_like(direct, memory_format=torch.contiguous_format)
-    )
+    got = direct
+    if not direct.is_contiguous():
+        got = torch.empty_like(direct, memory_format=torch.contiguous_format)
     with lost_ranks_as_errors():
         dist.all_to_all_single(got, rows, list(received), list(sent), group=halo.process_group)
     if got is not direct:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import triton
@@ -186,11 +187,10 @@ def _row_sum_on_device(matrix: CSR, x: Tensor) -> Tensor:
     }
     blocks = triton.cdiv(width, wide)  # beside the rows: the other axes of a grid are short
     window = isinstance(matrix, Window)
-    chosen, shift = (
-        (matrix.rows, matrix.shift)
-        if isinstance(matrix, Window)
-        else (matrix.indptr, matrix.indptr)
-    )
+    chosen: Any = matrix.indptr  # not read without a window
+    shift: Any = matrix.indptr
+    if isinstance(matrix, Window):
+        chosen, shift = matrix.rows, matrix.shift
     _rows_kernel[(triton.cdiv(rows, at_once) * blocks, members)](
         matrix.indptr,
         matrix.indices,

@@ -258,11 +258,9 @@ def check_lists(structure: Structure, relations: ListedBy) -> None:
 
 
 def _described(value: Any) -> str:
-    return (
-        f"{value.dtype} of shape {tuple(value.shape)}"
-        if isinstance(value, Tensor)
-        else type(value).__name__
-    )
+    if isinstance(value, Tensor):
+        return f"{value.dtype} of shape {tuple(value.shape)}"
+    return type(value).__name__
 
 
 def _by_target(

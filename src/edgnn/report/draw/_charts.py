@@ -164,12 +164,16 @@ def draw_dots(
     """
     height = 34 if len(rows) > 1 else 64
     frame = _Rows([row.name for row in rows], [""] * len(rows), width, height)
-    x = frame.scale([*(value for row in rows for value in row.values), line], bounds)
+    values = [line]
+    for row in rows:
+        values += row.values
+    x = frame.scale(values, bounds)
     parts = frame.axis(x, x_label, line=line, main=[row.main for row in rows])
+    about = []
     for number, row in enumerate(rows):
         parts += _dots(row, x, frame.middle(number), height)
-    known = [row for row in rows if _drawable(row.mean)]
-    about = [f"{row.name} mean {row.mean:.4g} of {len(row.values)}".strip() for row in known]
+        if _drawable(row.mean):
+            about.append(f"{row.name} mean {row.mean:.4g} of {len(row.values)}".strip())
     return frame.picture(parts, title, "; ".join(about))
 
 

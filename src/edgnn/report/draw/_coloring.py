@@ -13,6 +13,7 @@ from edgnn.report.draw._svg import MARGIN, Fills, arrow, panel
 from edgnn.wl import Coloring
 
 LARGEST = 200
+_MOST_PANELS = 8
 _LEGEND_LINES = 12
 _LEGEND_WIDTH = 62
 _LINE = 17
@@ -27,8 +28,8 @@ _STYLE = """
 _ARROW = arrow("#777")
 
 
-def draw_coloring(coloring: Coloring, graph: int = 0, *, rounds: int | None = None) -> str:
-    """Draw the refinement of one graph as an SVG document, one panel per round.
+def draw_coloring(coloring: Coloring, graph: int = 0) -> str:
+    """Draw the refinement of one graph as an SVG document, a panel for each of at most 8 rounds.
 
     Parameters
     ----------
@@ -37,10 +38,8 @@ def draw_coloring(coloring: Coloring, graph: int = 0, *, rounds: int | None = No
         number.
     graph : int
         Which of the refined graphs.
-    rounds : int, optional
-        How many rounds to draw; default: all, at most eight.
     """
-    panels, width, height = _panels(coloring, graph, rounds)
+    panels, width, height = _panels(coloring, graph)
     across = width * len(panels)
     parts = [
         f'<g transform="translate({number * width:.0f},0)">{text}</g>'
@@ -52,18 +51,11 @@ def draw_coloring(coloring: Coloring, graph: int = 0, *, rounds: int | None = No
     return "\n".join([head + ground, *parts, "</svg>\n"])
 
 
-def coloring_page(
-    coloring: Coloring,
-    graph: int = 0,
-    *,
-    rounds: int | None = None,
-    title: str = "Color refinement",
-) -> str:
-    """Return a self-contained HTML page that steps through the rounds."""
-    panels, width, height = _panels(coloring, graph, rounds)
+def coloring_page(coloring: Coloring, graph: int = 0) -> str:
+    """Return a self-contained HTML page that steps through the rounds, at most 8."""
+    panels, width, height = _panels(coloring, graph)
     return render(
         "coloring.html",
-        title=title,
         style=_STYLE,
         arrow=_ARROW,
         scheme=coloring.scheme,
@@ -75,19 +67,18 @@ def coloring_page(
     )
 
 
-def _panels(coloring: Coloring, graph: int, rounds: int | None) -> tuple[list[str], float, float]:
+def _panels(coloring: Coloring, graph: int) -> tuple[list[str], float, float]:
     """Return the drawn rounds and the width and height they share."""
     one = coloring.graphs[graph]
     if one.num_nodes > LARGEST:
         raise GraphError(
             f"graph {graph} has {one.num_nodes} nodes; drawings stay readable up to {LARGEST}"
         )
-    last = min(coloring.rounds, 7 if rounds is None else rounds)
     start = int(coloring.graphs.graph_offset[graph % len(coloring.graphs)])
     place = layout(one)
     round_fills = Fills()
     panels, widths, heights = [], [], []
-    for round in range(last + 1):
+    for round in range(min(coloring.rounds + 1, _MOST_PANELS)):
         colors = coloring.at(round)[start : start + one.num_nodes].tolist()
         counts = Counter(colors)
         meanings = {color: coloring.meaning(color, round, size=160).text for color in counts}

@@ -63,15 +63,16 @@ class Shown:
     @cached_property
     def codes(self) -> dict[Any, str]:
         """What stands in the circles for every node label; nothing where nodes have none."""
-        return (
-            {} if self.graph.node_vocabulary.constant else codes(list(dict.fromkeys(self.labels)))
-        )
+        if self.graph.node_vocabulary.constant:
+            return {}
+        return codes(list(dict.fromkeys(self.labels)))
 
     def part(self, chosen: list[int]) -> Shown:
         """Return the part on some of the nodes."""
         ends = (self.graph.edge_source.cpu().numpy(), self.graph.edge_target.cpu().numpy())
         kept = np.flatnonzero(np.isin(ends[0], chosen) & np.isin(ends[1], chosen))
         place = {old: new for new, old in enumerate(chosen)}
+        edge_place = {old: new for new, old in enumerate(kept.tolist())}
         return Shown(
             self.graph.induced(chosen),
             self.nodes[chosen],
@@ -79,8 +80,8 @@ class Shown:
             [self.texts[old] for old in chosen],
             [self.numbers[old] for old in chosen],
             None if self.node is None else place[self.node],
-            frozenset(place[old] for old in self.rings if old in place),
-            frozenset(new for new, old in enumerate(kept.tolist()) if old in self.outlined),
+            frozenset(place[old] for old in self.rings & place.keys()),
+            frozenset(edge_place[old] for old in self.outlined & edge_place.keys()),
         )
 
     def node_title(self, number: int) -> str:
@@ -231,12 +232,14 @@ def draw_node(number: int, shown: Shown, points: _Array, shade: Shade) -> list[s
 def codes(labels: Sequence[Any]) -> dict[Any, str]:
     """Return at most three characters for each label, different ones for different labels."""
     code_of: dict[Any, str] = {}
+    taken = {""}
     for label in labels:
         text = label_text(label)
         letters = re.sub(r"\W", "", text) or text.strip()
         tries = [text] if len(text) <= 3 else [letters[:1], letters[:2], letters[:3]]
         tries += map(str, range(1, len(labels) + 1))
-        code_of[label] = next(code for code in tries if code and code not in code_of.values())
+        code_of[label] = next(code for code in tries if code not in taken)
+        taken.add(code_of[label])
     return code_of
 
 

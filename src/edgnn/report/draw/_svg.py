@@ -177,11 +177,9 @@ def _paired(edges: list[tuple[int, int, int, Any]]) -> list[tuple[tuple[int, ...
 
 def curve(line: Line, points: _Array, gap: float = 3) -> Curve:
     """Return where a line goes; an arrow ends ``gap`` before the node."""
-    return (
-        _loop(points[line.source], line.bend, gap)
-        if line.source == line.target
-        else _arc(line, points, gap)
-    )
+    if line.source == line.target:
+        return _loop(points[line.source], line.bend, gap)
+    return _arc(line, points, gap)
 
 
 def _arc(line: Line, points: _Array, gap: float) -> Curve:

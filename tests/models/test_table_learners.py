@@ -20,15 +20,16 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import ElasticNet, LogisticRegression
 
-from edgnn.errors import EstimatorError
-from edgnn.models._state import pack_fields, unpack_fields
+from edgnn.errors import EstimatorError, RunError
 from edgnn.models.counts import (
     Boosting,
     Forest,
     SparseLinear,
     Trees,
     held_out_folds,
+    pack_fitted,
     select_columns,
+    unpack_fitted,
 )
 
 RANDOM = np.random.default_rng(0)
@@ -104,9 +105,10 @@ def test_sparse_and_plain_tables_give_the_same(learner, task):
 @every_learner
 def test_what_is_stored_predicts_the_same_bits(learner, task):
     fitted = learner.fit(COUNTS, TARGETS[task], task)
-    facts, tensors = pack_fields(fitted, "half.")
-    again = unpack_fields(type(fitted), json.loads(json.dumps(facts)), tensors, "half.")
-    again.check(COUNTS.shape[1])
+    facts, tensors = pack_fitted(fitted, "half.")
+    assert all(name.startswith("half.") for name in tensors)
+    again = unpack_fitted(json.loads(json.dumps(facts)), tensors, "half.", 30)
+    assert type(again) is type(fitted)
     assert_array_equal(again.predict(NEW), fitted.predict(NEW))
     assert_array_equal(again.held_out, fitted.held_out)
 
@@ -293,6 +295,16 @@ def test_a_narrower_table_than_was_learned_from_is_noticed(learner):
     fitted = learner.fit(COUNTS, CLASSES, "classes")
     with pytest.raises(ValueError, match="columns is damaged"):
         fitted.check(3)
+
+
+def test_what_is_stored_is_checked_when_it_is_read():
+    facts, tensors = pack_fitted(LEARNERS[2].fit(COUNTS, CLASSES, "classes"), "b.")
+    with pytest.raises(ValueError, match="columns is damaged"):
+        unpack_fitted(facts, tensors, "b.", 3)
+    with pytest.raises(ValueError, match="'trees' is none of forest"):
+        unpack_fitted(facts | {"kind": "trees"}, tensors, "b.", 30)
+    with pytest.raises(RunError, match="is a list"):
+        pack_fitted([], "b.")
 
 
 # Trees have the bits of scikit-learn's

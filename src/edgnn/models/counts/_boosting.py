@@ -111,8 +111,8 @@ class Boosting:
     iterations: int = 300
     learning_rate: float = 0.05
     max_features: float = 0.2
-    leaves: int = 31
-    min_samples_leaf: int = 10
+    leaves: int = 15
+    min_samples_leaf: int = 3
     penalty: float = 1.0
     bins: int = 32
     folds: int = 5

@@ -237,6 +237,24 @@ def test_what_makes_no_sense_is_refused(learner, change, message):
         learner.fit(**given)
 
 
+@pytest.mark.parametrize(
+    ("learner", "option", "message"),
+    [
+        (Forest, {"trees": 0}, "trees=0: choose a whole number, 1 or more"),
+        (Forest, {"max_features": "root"}, "max_features='root': choose 'sqrt'"),
+        (Forest, {"bootstrap": 1}, "bootstrap=1: choose True, False or None"),
+        (Forest, {"n_jobs": 0}, "n_jobs=0"),
+        (Boosting, {"bins": 256}, "bins=256: choose a whole number from 2 to 255"),
+        (Boosting, {"learning_rate": 0}, "learning_rate=0: choose a number above 0"),
+        (SparseLinear, {"l1_ratio": 0}, "l1_ratio=0: choose a number above 0, at most 1"),
+        (SparseLinear, {"scale": "mean"}, "scale='mean': choose 'max'"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(learner, option, message):
+    with pytest.raises(EstimatorError, match=message):
+        learner(**option)
+
+
 # Damage
 
 
@@ -258,6 +276,7 @@ TREES_DAMAGE = {
     "columns": lambda array: array + 30,
     "output": lambda array: array + 7,
     "held_out": lambda array: array * np.inf,
+    "task": lambda task: task[:-1],
 }
 SPARSE_DAMAGE = {
     "column": lambda array: array - 31,
@@ -274,6 +293,9 @@ SPARSE_DAMAGE = {
     [
         *((LEARNERS[0], *entry) for entry in TREES_DAMAGE.items()),
         *((LEARNERS[2], *entry) for entry in TREES_DAMAGE.items()),
+        (LEARNERS[0], "held_out", lambda array: array[0]),
+        (LEARNERS[2], "baseline", lambda array: array[0]),
+        (LEARNERS[3], "intercept", lambda array: array[0]),
         (LEARNERS[2], "baseline", lambda array: array[1:]),
         (LEARNERS[2], "baseline", lambda array: array * np.nan),
         *((LEARNERS[3], *entry) for entry in SPARSE_DAMAGE.items()),

@@ -8,21 +8,36 @@ from typing import Any, Literal
 
 import numpy as np
 
+from edgnn._rules import FLAG, Rule, Rules, whole
 from edgnn.models._seeds import member_seed
 from edgnn.models._targets import Task
 from edgnn.models.counts._table_learners import (
+    COLUMN_RULES,
+    FRACTION,
     Array,
     Lesson,
     Outputs,
     Table,
     check_numbers,
+    check_options,
     check_positions,
+    check_predictions,
     dense,
     dense_pieces,
     held_out_folds,
     trees_columns,
 )
 from edgnn.models.counts._trees import Trees
+
+_RULES: Rules = {
+    **COLUMN_RULES,
+    "trees": whole(1),
+    "extra": FLAG,
+    "max_features": FRACTION.or_word("sqrt", "the square root of their number"),
+    "min_samples_leaf": whole(1).or_none("2, of values 1"),
+    "bootstrap": Rule(lambda value: value is None or FLAG.holds(value), "True, False or None"),
+    "folds": whole(2),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +85,10 @@ class FittedForest:
 
     def check(self, columns: int) -> None:
         """Raise ``ValueError`` where the arrays do not fit together, or not a table so wide."""
+        outputs = self.held_out.shape[-1] if self.held_out.ndim else 0
+        check_predictions(self.task, self.held_out, outputs)
         check_numbers(held_out=self.held_out)
         check_positions("columns", self.columns, 0, columns)
-        outputs = self.held_out.shape[1]
         check_positions("output", self.output, -1, outputs)
         self.trees.check(max(1, len(self.columns)))
         if self.output.shape != (len(self.trees), self.trees.value.shape[1]):
@@ -119,6 +135,9 @@ class Forest:
     most_columns: int = 4000
     least_items: int = 2
     n_jobs: int = 1
+
+    def __post_init__(self) -> None:
+        check_options(self, _RULES)
 
     def fit(
         self,

@@ -133,7 +133,7 @@ class Boosting:
     max_features: float = 0.2
     leaves: int = 15
     min_samples_leaf: int = 3
-    penalty: float = 1.0
+    penalty: float = 10.0
     bins: int = 32
     folds: int = 5
     most_columns: int = 4000

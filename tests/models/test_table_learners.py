@@ -395,9 +395,7 @@ def test_boosting_tells_many_bins_apart_where_asked():
     fine = np.linspace(0, 1, 150).astype(np.float32)[:, None]
     wave = np.sin(40 * fine[:, 0])
     few, many = (
-        Boosting(iterations=50, bins=bins, min_samples_leaf=1, max_features=1.0).fit(
-            fine, wave, "values"
-        )
+        Boosting(iterations=50, bins=bins, penalty=0, max_features=1.0).fit(fine, wave, "values")
         for bins in (4, 255)
     )
     assert error_of(many.predict(fine)[:, 0], "values", wave) < 0.1

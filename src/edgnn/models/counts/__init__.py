@@ -3,6 +3,7 @@
 from edgnn.models.counts._boosting import Boosting, FittedBoosting
 from edgnn.models.counts._forest import FittedForest, Forest
 from edgnn.models.counts._sparse import FittedSparse, SparseLinear
+from edgnn.models.counts._stored import pack_fitted, unpack_fitted
 from edgnn.models.counts._table_learners import (
     FittedTable,
     TableLearner,
@@ -22,5 +23,7 @@ __all__ = [
     "TableLearner",
     "Trees",
     "held_out_folds",
+    "pack_fitted",
     "select_columns",
+    "unpack_fitted",
 ]

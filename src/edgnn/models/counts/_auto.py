@@ -22,10 +22,10 @@ from edgnn.models._seeds import root_seed
 from edgnn.models._state import pack_fields, pack_items, to_tensor, unpack_fields, unpack_items
 from edgnn.models._targets import Task, class_weights, decide, shaped
 from edgnn.models.counts._blend import blend_shares
-from edgnn.models.counts._boosting import Boosting, FittedBoosting
+from edgnn.models.counts._boosting import Boosting
 from edgnn.models.counts._conformal import Conformal, check_coverage
 from edgnn.models.counts._features import Standard, numbers_of
-from edgnn.models.counts._forest import FittedForest, Forest
+from edgnn.models.counts._forest import Forest
 from edgnn.models.counts._labelings import has_chemistry
 from edgnn.models.counts._problem import Problem
 from edgnn.models.counts._representation import (
@@ -36,8 +36,9 @@ from edgnn.models.counts._representation import (
     default_views,
 )
 from edgnn.models.counts._ridge_learner import CountRidge, FittedRidge, RidgeSolution
-from edgnn.models.counts._sparse import FittedSparse, SparseLinear
-from edgnn.models.counts._stored import (
+from edgnn.models.counts._sparse import SparseLinear
+from edgnn.models.counts._stored import pack_fitted, unpack_fitted
+from edgnn.models.counts._stored_counts import (
     pack_columns,
     pack_represented,
     pack_views,
@@ -58,11 +59,6 @@ _TABLE_LEARNERS: dict[str, Any] = {
     "sparse": SparseLinear(),
     "forest": Forest(),
     "boosting": Boosting(),
-}
-_FITTED: dict[str, Any] = {
-    "sparse": FittedSparse,
-    "forest": FittedForest,
-    "boosting": FittedBoosting,
 }
 
 
@@ -273,8 +269,9 @@ class CountModel(Model):
             if name == "ridge":
                 facts["centers"], centers = pack_represented(fitted.centers, "centers.")
                 tensors |= centers
-            stored = fitted.solution if name == "ridge" else fitted
-            facts["learned"][name], own = pack_fields(stored, prefix)
+                facts["learned"][name], own = pack_fields(fitted.solution, prefix)
+            else:
+                facts["learned"][name], own = pack_fitted(fitted, prefix)
             tensors |= own
         if self._conformal is not None:
             _, own = pack_fields(self._conformal, "conformal.")
@@ -307,9 +304,7 @@ class CountModel(Model):
                 nothing = np.zeros((0, len(solution.intercept)))
                 self._fitted[name] = FittedRidge(centers, solution, nothing, nothing[:, 0])
                 continue
-            fitted = unpack_fields(_FITTED[name], stored, tensors, prefix)
-            fitted.check(width + len(scale))
-            self._fitted[name] = fitted
+            self._fitted[name] = unpack_fitted(stored, tensors, prefix, width + len(scale))
         self._conformal = None
         if "conformal.scores" in tensors:
             self._conformal = unpack_fields(Conformal, {}, tensors, "conformal.")

@@ -8,17 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._rules import NOT_NEGATIVE, POSITIVE, Rules, whole
 from edgnn._system import one_thread
 from edgnn.models._seeds import member_seed
 from edgnn.models._targets import Task
 from edgnn.models.counts._table_learners import (
+    COLUMN_RULES,
+    FRACTION,
     NEVER,
     Array,
     Lesson,
     Outputs,
     Table,
     check_numbers,
+    check_options,
     check_positions,
+    check_predictions,
     dense,
     dense_pieces,
     held_out_folds,
@@ -26,6 +31,18 @@ from edgnn.models.counts._table_learners import (
     trees_columns,
 )
 from edgnn.models.counts._trees import Trees
+
+_RULES: Rules = {
+    **COLUMN_RULES,
+    "iterations": whole(1).or_none("300, of classes and labels 100"),
+    "learning_rate": POSITIVE,
+    "max_features": FRACTION,
+    "leaves": whole(2),
+    "min_samples_leaf": whole(1),
+    "penalty": NOT_NEGATIVE,
+    "bins": whole(2, 255),
+    "folds": whole(2),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +85,14 @@ class FittedBoosting:
 
     def check(self, columns: int) -> None:
         """Raise ``ValueError`` where the arrays do not fit together, or not a table so wide."""
+        if self.baseline.ndim != 1:
+            raise ValueError("the stored baseline is damaged: it must be a vector")
+        check_predictions(self.task, self.held_out, len(self.baseline))
         check_numbers(baseline=self.baseline, held_out=self.held_out)
         check_positions("columns", self.columns, 0, columns)
         check_positions("output", self.output, 0, len(self.baseline))
         self.trees.check(max(1, len(self.columns)))
-        shapes = self.output.shape, self.trees.value.shape[1:], self.held_out.shape[1:]
-        if shapes != ((len(self.trees), 1), (1,), self.baseline.shape):
+        if (self.output.shape, self.trees.value.shape[1:]) != ((len(self.trees), 1), (1,)):
             raise ValueError("the stored boosting is damaged: trees and outputs do not fit")
 
 
@@ -86,8 +105,9 @@ class Boosting:
 
     Parameters
     ----------
-    iterations : int
-        Trees per output.
+    iterations : int, optional
+        Trees per output; default: 300 of values, 100 of classes and labels, which more of them
+        make too sure.
     learning_rate : float
         How much of a correction each tree makes.
     max_features : float
@@ -108,17 +128,20 @@ class Boosting:
         Threads: 1, or as many as OpenMP uses.
     """
 
-    iterations: int = 300
+    iterations: int | None = None
     learning_rate: float = 0.05
     max_features: float = 0.2
-    leaves: int = 31
-    min_samples_leaf: int = 10
-    penalty: float = 1.0
+    leaves: int = 15
+    min_samples_leaf: int = 3
+    penalty: float = 10.0
     bins: int = 32
     folds: int = 5
     most_columns: int = 4000
     least_items: int = 2
     n_jobs: int = 1
+
+    def __post_init__(self) -> None:
+        check_options(self, _RULES)
 
     def fit(
         self,
@@ -177,7 +200,7 @@ class Boosting:
 
         kind = HistGradientBoostingRegressor if task == "values" else HistGradientBoostingClassifier
         return kind(
-            max_iter=self.iterations,
+            max_iter=self.iterations or (300 if task == "values" else 100),
             learning_rate=self.learning_rate,
             max_features=self.max_features,
             max_leaf_nodes=self.leaves,

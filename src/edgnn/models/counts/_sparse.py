@@ -5,21 +5,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 from scipy.special import log_expit, logit
 
+from edgnn._rules import Rules, number, one_of, whole
 from edgnn.models._targets import Task
 from edgnn.models.counts._table_learners import (
+    FRACTION,
     NEVER,
     Array,
     Lesson,
     Outputs,
     Table,
     check_numbers,
+    check_options,
     check_positions,
+    check_predictions,
     held_out_folds,
     linked,
     select_columns,
@@ -35,6 +39,16 @@ _STEPS, _TOLERANCE = 1000, 1e-3
 _CHEAP = 10.0
 #: Slopes so small, relative to the targets, are rounding errors.
 _NOTHING = 1e-12
+
+
+_RULES: Rules = {
+    "strengths": whole(1),
+    "weakest": number(lambda value: 0 < value < 1, "a number above 0, below 1"),
+    "l1_ratio": FRACTION,
+    "scale": one_of(*get_args(Scale)),
+    "folds": whole(2),
+    "least_items": whole(1),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +92,9 @@ class FittedSparse:
 
     def check(self, columns: int) -> None:
         """Raise ``ValueError`` where the arrays do not fit together, or not a table so wide."""
+        if self.intercept.ndim != 1:
+            raise ValueError("the stored intercept is damaged: it must be a vector")
+        check_predictions(self.task, self.held_out, len(self.intercept))
         check_numbers(
             coefficient=self.coefficient,
             intercept=self.intercept,
@@ -88,8 +105,8 @@ class FittedSparse:
         check_positions("columns", self.column, 0, columns)
         check_positions("output", self.output, 0, outputs)
         sizes = {self.column.shape, self.output.shape, self.coefficient.shape}
-        of_outputs = {self.intercept.shape, self.strength.shape, self.held_out.shape[1:]}
-        if len(sizes) > 1 or len(of_outputs) > 1 or self.column.ndim != 1:
+        fit = len(sizes) == 1 and self.strength.shape == self.intercept.shape
+        if not fit or self.column.ndim != 1:
             raise ValueError("the stored sparse model is damaged: its arrays do not fit together")
 
 
@@ -130,6 +147,9 @@ class SparseLinear:
     scale: Scale = "max"
     folds: int = 5
     least_items: int = 2
+
+    def __post_init__(self) -> None:
+        check_options(self, _RULES)
 
     def fit(
         self,

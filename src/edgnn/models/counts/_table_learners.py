@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit, logit, softmax
 
+from edgnn._rules import Rule, Rules, check, number, whole
 from edgnn.errors import EstimatorError
 from edgnn.models._targets import Task
 
@@ -23,6 +24,13 @@ _DENSE = 2**27
 _PIECE = 2**24
 #: The raw score of a class that no training item has: far below all others, and finite.
 NEVER = -1000.0
+
+#: Options that several learners have.
+FRACTION: Rule = number(lambda value: 0 < value <= 1, "a number above 0, at most 1")
+JOBS: Rule = Rule(
+    lambda value: value == -1 or whole(1).holds(value), "a whole number, 1 or more, or -1 (all)"
+)
+COLUMN_RULES: Rules = {"most_columns": whole(1), "least_items": whole(1), "n_jobs": JOBS}
 
 
 class FittedTable(Protocol):
@@ -167,8 +175,8 @@ class Lesson:
             yield from self.one_by_one()
             return
         unknown, pattern = np.unique(np.isnan(self.targets), axis=1, return_inverse=True)
-        for number in range(unknown.shape[1]):
-            yield Outputs.of(self, np.flatnonzero(pattern.ravel() == number))
+        for which in range(unknown.shape[1]):
+            yield Outputs.of(self, np.flatnonzero(pattern.ravel() == which))
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,6 +394,19 @@ def linked(raw: Array, task: str) -> Array:
         return np.stack([1 - second, second], axis=1)
     of_classes: Array = softmax(raw, axis=1)
     return of_classes
+
+
+def check_options(learner: Any, rules: Rules) -> None:
+    """Raise where an option of a learner makes no sense."""
+    check(vars(learner), rules, EstimatorError)
+
+
+def check_predictions(task: str, held_out: Array, outputs: int) -> None:
+    """Raise where stored predictions of the training items are not of a task and its outputs."""
+    if task not in get_args(Task):
+        raise ValueError(f"the stored task is damaged: it must be one of {get_args(Task)}")
+    if held_out.ndim != 2 or held_out.shape[1] != outputs:
+        raise ValueError(f"the stored held_out is damaged: it must have {outputs} columns")
 
 
 def check_numbers(**arrays: Array) -> None:

@@ -118,7 +118,7 @@ class CountModel(Model):
 
     def _learn(self, data: Data) -> None:
         self._codes = data.codes
-        graphs = self._coder.encode(graphs_of(data.items))
+        graphs = graphs_of(data.items)
         problem = Problem(
             data.task,
             data.codes,
@@ -130,7 +130,7 @@ class CountModel(Model):
         numbers = numbers_of(graphs, self._descriptors)
         self._standard = Standard.of(numbers)
         self._views = default_views(graphs, self.rounds)
-        items = self._counted(graphs, numbers)
+        items = self._counted(self._coder.encode(graphs), numbers)
         self._columns = Columns.of(items, _MOST_COLUMNS, _TABLE_ROUNDS)
         self._fitted, self.tried_ = self._tried(items, problem)
         self._blend(problem)
@@ -212,8 +212,10 @@ class CountModel(Model):
         return outputs, novelty
 
     def _piece(self, items: Items) -> tuple[_Array, _Array]:
-        graphs = self._coder.encode(graphs_of(items))
-        counted = self._counted(graphs, numbers_of(graphs, self._descriptors))
+        graphs = graphs_of(items)
+        # descriptors come from the molecules as they are: encoding hides elements never seen
+        numbers = numbers_of(graphs, self._descriptors)
+        counted = self._counted(self._coder.encode(graphs), numbers)
         novelty = np.zeros(len(counted))
         total: Any = 0.0
         table: Any = None

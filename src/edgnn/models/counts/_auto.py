@@ -39,11 +39,16 @@ from edgnn.models.counts._ridge_learner import CountRidge, FittedRidge, RidgeSol
 from edgnn.models.counts._sparse import SparseLinear
 from edgnn.models.counts._stored import pack_fitted, unpack_fitted
 from edgnn.models.counts._stored_counts import (
+    check_columns,
+    check_task,
     pack_columns,
     pack_represented,
+    pack_standard,
     pack_views,
     unpack_columns,
     unpack_represented,
+    unpack_shares,
+    unpack_standard,
     unpack_views,
 )
 
@@ -54,6 +59,7 @@ _MOST_KEPT = 20_000  # training items that a run folder holds, for updates
 _MOST_COLUMNS = 3_000  # of the table that trees and linear models see
 _TABLE_ROUNDS = 2
 _NODES_AT_ONCE = 100_000
+_HUGE = 1e15  # values; squares of some thousand more fit into single precision
 
 # columns and folds so that each takes about as long as ridge; more of them hardly helped
 _TABLE_LEARNERS: dict[str, Any] = {
@@ -112,12 +118,12 @@ class CountModel(Model):
         usable = np.flatnonzero(data.usable)
         if not len(usable):
             raise EstimatorError("no item has a known target: there is nothing to learn")
-        self.remember(data[usable])
         self._learn(data[usable])
         return self
 
     def _learn(self, data: Data) -> None:
-        self._codes = data.codes
+        # what raises comes first: a model is fitted from ``remember`` on
+        _refuse_huge(data)
         graphs = graphs_of(data.items)
         problem = Problem(
             data.task,
@@ -129,6 +135,8 @@ class CountModel(Model):
         self._descriptors = _uses_descriptors(self.descriptors, graphs)
         numbers = numbers_of(graphs, self._descriptors)
         self._standard = Standard.of(numbers)
+        self.remember(data)
+        self._codes = data.codes
         self._views = default_views(graphs, self.rounds)
         items = self._counted(self._coder.encode(graphs), numbers)
         self._columns = Columns.of(items, _MOST_COLUMNS, _TABLE_ROUNDS)
@@ -237,6 +245,12 @@ class CountModel(Model):
         ------
         → (n,)
         """
+        self._check_fitted()
+        if "ridge" not in self._fitted:
+            raise EstimatorError(
+                "novelty is measured by the similarities of ridge, which this model has not "
+                "learned: name 'ridge' among the learners"
+            )
         return self._outputs(X)[1]
 
     def _calibrated(self) -> Any:
@@ -260,13 +274,8 @@ class CountModel(Model):
             "learned": {},
         }
         tensors = pack_columns(self._columns, "columns.")
-        tensors |= {
-            "standard.mean": to_tensor(self._standard.mean),
-            "standard.scale": to_tensor(
-                np.where(np.isinf(self._standard.scale), 0.0, self._standard.scale)
-            ),
-            "held_out": to_tensor(self.held_out_),
-        }
+        tensors |= pack_standard(self._standard, "standard.")
+        tensors["held_out"] = to_tensor(self.held_out_)
         for name, fitted in self._fitted.items():
             prefix = f"learned.{name}."
             if name == "ridge":
@@ -280,40 +289,52 @@ class CountModel(Model):
             _, own = pack_fields(self._conformal, "conformal.")
             tensors |= own
         if self._codes is not None and len(self._codes) <= _MOST_KEPT:
-            tensors |= pack_items(self._training_items()) | {"codes": to_tensor(self._codes)}
+            # a run folder holds finite numbers alone
+            tensors |= pack_items(self._training_items()) | {
+                "codes": to_tensor(np.nan_to_num(self._codes)),
+                "codes.missing": to_tensor(np.isnan(self._codes)),
+            }
         return facts, tensors
 
     def set_state(self, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         """Set what was learned."""
         self._views = unpack_views(facts["views"])
         self._columns = unpack_columns(facts["parts"], tensors, "columns.")
-        scale = tensors["standard.scale"].numpy()
-        self._standard = Standard(
-            tensors["standard.mean"].numpy(), np.where(scale > 0, scale, np.inf)
-        )
+        self._standard = unpack_standard(tensors, "standard.")
         self._descriptors = bool(facts["descriptors"])
-        self._shares = {name: float(share) for name, share in facts["shares"].items()}
+        self._shares = unpack_shares(facts["shares"], facts["learned"])
         self.tried_, self.chosen_ = list(facts["tried"]), dict(facts["chosen"])
         self.held_out_ = tensors["held_out"].numpy()
-        self._fitted = {}
-        width = sum(len(names) for view in self._columns.names for names in view)
-        for name, stored in facts["learned"].items():
-            prefix = f"learned.{name}."
-            if name == "ridge":
-                centers = unpack_represented(facts["centers"], tensors, "centers.")
-                solution = unpack_fields(RidgeSolution, stored, tensors, prefix)
-                solution.check(len(centers))
-                # what was held out in training is not needed to predict
-                nothing = np.zeros((0, len(solution.intercept)))
-                self._fitted[name] = FittedRidge(centers, solution, nothing, nothing[:, 0])
-                continue
-            self._fitted[name] = unpack_fitted(stored, tensors, prefix, width + len(scale))
+        check_columns(self._views, self._columns)
+        self._fitted = {name: self._unpacked(name, facts, tensors) for name in facts["learned"]}
         self._conformal = None
-        if "conformal.scores" in tensors:
+        if self.task != "labels":
             self._conformal = unpack_fields(Conformal, {}, tensors, "conformal.")
+            self._conformal.check(self.task, self._encoding.outputs)
         self._codes = None
         if "codes" in tensors:
-            self._items, self._codes = unpack_items(tensors), tensors["codes"].numpy()
+            self._items = unpack_items(tensors)
+            codes, missing = (tensors[name].numpy() for name in ("codes", "codes.missing"))
+            self._codes = np.where(missing, np.nan, codes) if missing.any() else codes
+
+    def _unpacked(self, name: str, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Any:
+        """Return what a learner has learned, from what was stored."""
+        stored, prefix = facts["learned"][name], f"learned.{name}."
+        numbers, outputs = len(self._standard.mean), self._encoding.outputs
+        if name != "ridge":
+            width = sum(len(names) for view in self._columns.names for names in view)
+            fitted = unpack_fitted(stored, tensors, prefix, width + numbers)
+            check_task(fitted.task, fitted.held_out.shape[1], self.task, outputs)
+            return fitted
+        centers = unpack_represented(facts["centers"], tensors, "centers.")
+        solution = unpack_fields(RidgeSolution, stored, tensors, prefix)
+        solution.check(len(centers))
+        check_task(solution.task, len(solution.intercept), self.task, outputs)
+        if centers.views != self._views or centers.features.shape[1] != numbers:
+            raise ValueError("the stored centers are not counted as new items are")
+        # what was held out in training is not needed to predict
+        nothing = np.zeros((0, outputs))
+        return FittedRidge(centers, solution, nothing, nothing[:, 0])
 
 
 @dataclass(eq=False, repr=False)
@@ -517,6 +538,18 @@ def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
             "attributes: choose 'none' for other graphs"
         )
     return wish == "rdkit"
+
+
+def _refuse_huge(data: Data) -> None:
+    """Raise where squares of values overflow in what learns with single precision."""
+    if data.task != "values":
+        return
+    largest = float(np.nanmax(np.abs(data.y)))
+    if largest > _HUGE:
+        raise EstimatorError(
+            f"y holds values up to {largest:.3g}, whose squares overflow: choose a larger unit, or "
+            "learn their logarithms"
+        )
 
 
 def _pieces(items: Items) -> list[Items]:

@@ -14,6 +14,7 @@ from edgnn.graphs import Graphs
 
 _Array = np.ndarray[Any, Any]
 
+_ROUNDING = 1e-12
 _WIDEST = 10.0  # standard deviations; what lies beyond counts as so far
 
 
@@ -61,8 +62,13 @@ class Standard:
     @classmethod
     def of(cls, numbers: _Array) -> Standard:
         """Learn from training items; a column that does not vary becomes zeros."""
-        scale = numbers.std(axis=0)
-        return cls(numbers.mean(axis=0), np.where(scale > 0, scale, np.inf))
+        if not np.isfinite(numbers).all():
+            raise EstimatorError("sums of the features are beyond floating point: scale them down")
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, scale = numbers.mean(axis=0), numbers.std(axis=0)
+        # the mean of equal numbers is not always that number
+        varies = np.isfinite(scale) & (scale > _ROUNDING * np.abs(mean))
+        return cls(np.where(np.isfinite(mean), mean, 0), np.where(varies, scale, np.inf))
 
     def __call__(self, numbers: _Array) -> _Array:
         """Return the numbers standardized."""
@@ -71,5 +77,6 @@ class Standard:
                 f"the items have {numbers.shape[1]} numbers beside their graphs, those of the "
                 f"training set {len(self.mean)}: give the same features and descriptors"
             )
-        standard: _Array = (numbers - self.mean) / self.scale
-        return standard.clip(-_WIDEST, _WIDEST)
+        with np.errstate(over="ignore"):
+            standard: _Array = (numbers - self.mean) / self.scale
+        return np.nan_to_num(standard).clip(-_WIDEST, _WIDEST)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
@@ -26,6 +25,7 @@ from edgnn.models.counts._table_learners import (
     check_predictions,
     held_out_folds,
     linked,
+    quietly,
     select_columns,
 )
 
@@ -341,7 +341,7 @@ class _Net:
         from sklearn.linear_model import enet_path
 
         shape = len(self._target), len(self._coefficient)
-        found = _quietly(
+        found = quietly(
             enet_path,
             np.broadcast_to(0.0, shape),  # inner products are enough
             self._target,
@@ -383,22 +383,13 @@ class _Logistic:
             random_state=self._seed % 2**32,
             **_only_l1(LogisticRegression),
         )
-        _quietly(machine.fit, table, numbers, weight)
+        quietly(machine.fit, table, numbers, weight)
         return _Line(machine.coef_[0].copy(), float(machine.intercept_[0]))
 
 
 def _only_l1(kind: Any) -> dict[str, Any]:
     """Return how a version of scikit-learn asks for an L1 penalty; from 1.8 on by its ratio."""
     return {"penalty": "l1"} if kind().penalty == "l2" else {"l1_ratio": 1.0}
-
-
-def _quietly(fit: Any, *given: Any, **options: Any) -> Any:
-    """Learn; weights that are not exact are judged by the inner folds as they are."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return fit(*given, **options)
 
 
 # Tables and predictions

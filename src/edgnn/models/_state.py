@@ -255,10 +255,13 @@ def coder_from(facts: Mapping[str, Any]) -> Coder:
 
 def encoding_facts(encoding: Encoding) -> dict[str, Any]:
     """Return what the targets are, as JSON."""
+    classes = encoding.classes
+    if classes.dtype.kind in "US":
+        classes = np.array(classes.tolist())  # as wide as the texts, not as those left out were
     return {
         "task": encoding.task,
-        "classes": [encode_value(value) for value in encoding.classes.tolist()],
-        "class_type": encoding.classes.dtype.str,
+        "classes": [encode_value(value) for value in classes.tolist()],
+        "class_type": classes.dtype.str,
         "flat": encoding.flat,
         "outputs": encoding.outputs,
     }

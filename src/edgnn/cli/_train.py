@@ -24,6 +24,8 @@ from edgnn.cli._ranks import Lead, agree, joined, launch, received, restarted
 from edgnn.cli._resume import check_same, stored_origin, test_set_of
 from edgnn.cli._show import introduction, print_candidates, print_training
 from edgnn.cli._source import Source, check_files
+from edgnn.cli._update import update_run
+from edgnn.cli._usage import missing_option
 from edgnn.errors import EdgnnError, RunError
 
 if TYPE_CHECKING:
@@ -46,12 +48,23 @@ TestSet = Annotated[
 @training_command(test=TestSet)
 def train(
     context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder to make.")],
     source: Annotated[
         str | None,
         typer.Argument(
             autocompletion=sources,
             help="A data set's name, or a file or folder in any format edgnn reads.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="RUN", help="The run folder to make.")
+    ] = None,
+    update: Annotated[
+        Path | None,
+        typer.Option(
+            "--update",
+            metavar="RUN",
+            help="Learn from more items: the model of this run (of auto) is fitted to its training "
+            "items and the new ones, in its folder or in --out.",
         ),
     ] = None,
     resume: Annotated[
@@ -80,6 +93,18 @@ def train(
     torchrun (torchrun --nproc-per-node 2 -m edgnn train ...), several processes train a network
     together.
     """
+    if update is not None:
+        if resume or overwrite:
+            raise EdgnnError(
+                "--update is for a run that has ended: leave --resume, --overwrite out"
+            )
+        asked = choices.with_config()
+        given = asked.options | asked.parameters
+        with ceiling(memory, source):
+            update_run(update, source, out, given, asked.data_dir, quiet=quiet, as_json=as_json)
+        return
+    if out is None:
+        raise missing_option("--out", context)
     resumed = _stored_source(out) if resume and memory else None
     with ceiling(memory, source, resumed), joined() as group:
         request = _Request(out, choices.with_config(), quiet, as_json, context.meta["command"])

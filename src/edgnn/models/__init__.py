@@ -8,7 +8,15 @@ from edgnn.models._finite import check_outputs
 from edgnn.models._items import Items, graphs_of, in_pieces
 from edgnn.models._majority import MajorityClassifier, MeanRegressor
 from edgnn.models._make import make_model, model_parts
-from edgnn.models._model import ClassifierModel, Model, NotFitted, RegressorModel, load_model
+from edgnn.models._model import (
+    ClassifierModel,
+    Model,
+    NotFitted,
+    RegressorModel,
+    load_model,
+    replace_model,
+    write_model,
+)
 from edgnn.models._predict_table import (
     TablePiece,
     finite_parts,
@@ -159,6 +167,7 @@ __all__ = [
     "probabilities",
     "random_walks",
     "rebuilt",
+    "replace_model",
     "shaped",
     "start_run",
     "subgraph_counts",
@@ -167,5 +176,6 @@ __all__ = [
     "unread_errors",
     "unseen_labels",
     "write_inputs",
+    "write_model",
     "write_table",
 ]

@@ -44,7 +44,7 @@ from edgnn.models._state import (
 )
 from edgnn.models._targets import Encoding, Task, read_classes, read_values, read_weight
 from edgnn.registry import LAYERS, MODELS, load_target
-from edgnn.training import MODEL, RunFolder
+from edgnn.training import MODEL, UPDATE, RunFolder
 from edgnn.wl import Coloring, refine
 
 _Array = np.ndarray[Any, Any]
@@ -494,6 +494,31 @@ def write_model(run: RunFolder, model: Model) -> None:
     _write(run, *_stored(model))
 
 
+def replace_model(run: RunFolder, model: Model, **about: Any) -> None:
+    """Put a model into a trained run, whose configuration then says more; call it when locked.
+
+    The configuration names the file of the tensors, so an interruption leaves the old model or the
+    new one.
+    """
+    facts, tensors = _stored(model)
+    if run.config.get("tensors") == UPDATE:  # an earlier one was interrupted
+        _put_in_place(run, run.load_tensors(UPDATE))
+    run.save_tensors(UPDATE, tensors)
+    run.update_config(fitted=facts, tensors=UPDATE, **about)
+    _put_in_place(run, tensors)
+    run.remove(UPDATE)
+
+
+def _put_in_place(run: RunFolder, tensors: dict[str, Tensor]) -> None:
+    run.save_tensors(MODEL, tensors)
+    run.update_config(tensors=MODEL)
+
+
+def _tensors_of(run: RunFolder) -> dict[str, Tensor]:
+    """Return the tensors of a run's model."""
+    return run.load_tensors(UPDATE if run.config.get("tensors") == UPDATE else MODEL)
+
+
 def class_name(kind: type) -> str:
     """Return what run folders call a class: its name, or for those of others ``module:name``."""
     for name, target in _classes().items():
@@ -555,7 +580,7 @@ def _restored(kind: type[Any], run: RunFolder, changes: Mapping[str, Any]) -> An
     _check_layer(run, config["fitted"])
     try:
         model = kind(**(decode_parameters(config["parameters"], new_model) | dict(changes)))
-        tensors = run.load_tensors(MODEL)
+        tensors = _tensors_of(run)
         check_stored(run.path, MODEL, config["fitted"], tensors)
         _fill(model, config["fitted"], tensors)
     except _DAMAGE as error:

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
+from sklearn.base import clone
 from torch import Tensor
 
 from edgnn._rules import POSITIVE, Rules, check, one_of, some_of, whole
@@ -19,13 +20,21 @@ from edgnn.models._items import Items, Level, graphs_of
 from edgnn.models._model import ClassifierModel, Model, RegressorModel
 from edgnn.models._predictions import Predictions
 from edgnn.models._seeds import root_seed
-from edgnn.models._state import pack_fields, pack_items, to_tensor, unpack_fields, unpack_items
+from edgnn.models._state import pack_fields, to_tensor, unpack_fields
 from edgnn.models._targets import Task, class_weights, decide, shaped
 from edgnn.models.counts._blend import blend_shares
 from edgnn.models.counts._boosting import Boosting
 from edgnn.models.counts._conformal import Conformal, check_coverage
 from edgnn.models.counts._features import Standard, numbers_of
 from edgnn.models.counts._forest import Forest
+from edgnn.models.counts._kept import (
+    MOST_KEPT,
+    extended,
+    pack_data,
+    unpack_data,
+    usable_part,
+    without,
+)
 from edgnn.models.counts._labelings import has_chemistry
 from edgnn.models.counts._problem import Problem
 from edgnn.models.counts._representation import (
@@ -55,7 +64,6 @@ from edgnn.models.counts._stored_counts import (
 _Array = np.ndarray[Any, Any]
 Learner = Literal["ridge", "sparse", "forest", "boosting"]
 
-_MOST_KEPT = 20_000  # training items that a run folder holds, for updates
 _MOST_COLUMNS = 3_000  # of the table that trees and linear models see
 _TABLE_ROUNDS = 2
 _NODES_AT_ONCE = 100_000
@@ -93,7 +101,7 @@ class CountModel(Model):
     _fitted: dict[str, Any]
     _shares: dict[str, float]
     _conformal: Conformal | None
-    _codes: _Array | None
+    _learned_from: Data | None
 
     def check_parameters(self) -> None:
         """Raise where a parameter makes no sense."""
@@ -114,11 +122,59 @@ class CountModel(Model):
             How much each item counts.
         """
         self.check_parameters()
-        data = self.read_training(X, y, sample_weight)
-        usable = np.flatnonzero(data.usable)
-        if not len(usable):
-            raise EstimatorError("no item has a known target: there is nothing to learn")
-        self._learn(data[usable])
+        self._learn(usable_part(self.read_training(X, y, sample_weight)))
+        return self
+
+    def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more items: the model becomes what ``fit`` makes of all, the new ones last.
+
+        A model that was loaded can do so as long as its run folder holds its training items: up to
+        20,000 of them. With ``random_state`` a whole number and no limit of time, the model is the
+        same number by number. Where an error is raised, the model stays what it was.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As of :meth:`fit`.
+
+        Examples
+        --------
+        >>> from edgnn import AutoRegressor
+        >>> model = AutoRegressor(learners="ridge", descriptors="none", random_state=0)
+        >>> model.fit(["C", "CC", "CCC"], [1, 2, 3]).update(["CCCC"], [4]).held_out_.shape
+        (4, 1)
+        """
+        old = self._kept()
+        new = Data.read(self._items_of_level(X), y, (self.task,), sample_weight)
+        return self._become(extended(old, new))
+
+    def forget(self, items: Any) -> Self:
+        """Take training items out: the model becomes what ``fit`` makes of the others.
+
+        Parameters
+        ----------
+        items : int, str, or a list of them, or a mask
+            Positions among the items with a target, in the order of ``held_out_``, or names of
+            graphs; all items of a name are taken out.
+        """
+        return self._become(without(self._kept(), items))
+
+    def _kept(self) -> Data:
+        self._check_fitted()
+        if self._learned_from is None:
+            raise EstimatorError(
+                f"this model no longer has its training items (run folders hold up to "
+                f"{MOST_KEPT:,}): fit a new model on all items"
+            )
+        return self._learned_from
+
+    def _become(self, data: Data) -> Self:
+        fresh = clone(self)
+        fresh.check_parameters()
+        fresh._learn(usable_part(data))
+        parameters = self.get_params(deep=False)
+        self.__dict__.clear()
+        self.__dict__.update(fresh.__dict__ | parameters)
         return self
 
     def _learn(self, data: Data) -> None:
@@ -136,7 +192,7 @@ class CountModel(Model):
         numbers = numbers_of(graphs, self._descriptors)
         self._standard = Standard.of(numbers)
         self.remember(data)
-        self._codes = data.codes
+        self._learned_from = data
         self._views = default_views(graphs, self.rounds)
         items = self._counted(self._coder.encode(graphs), numbers)
         self._columns = Columns.of(items, _MOST_COLUMNS, _TABLE_ROUNDS)
@@ -288,12 +344,8 @@ class CountModel(Model):
         if self._conformal is not None:
             _, own = pack_fields(self._conformal, "conformal.")
             tensors |= own
-        if self._codes is not None and len(self._codes) <= _MOST_KEPT:
-            # a run folder holds finite numbers alone
-            tensors |= pack_items(self._training_items()) | {
-                "codes": to_tensor(np.nan_to_num(self._codes)),
-                "codes.missing": to_tensor(np.isnan(self._codes)),
-            }
+        if self._learned_from is not None and len(self._learned_from) <= MOST_KEPT:
+            tensors |= pack_data(self._learned_from)
         return facts, tensors
 
     def set_state(self, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -311,11 +363,10 @@ class CountModel(Model):
         if self.task != "labels":
             self._conformal = unpack_fields(Conformal, {}, tensors, "conformal.")
             self._conformal.check(self.task, self._encoding.outputs)
-        self._codes = None
+        self._learned_from = None
         if "codes" in tensors:
-            self._items = unpack_items(tensors)
-            codes, missing = (tensors[name].numpy() for name in ("codes", "codes.missing"))
-            self._codes = np.where(missing, np.nan, codes) if missing.any() else codes
+            self._learned_from = unpack_data(tensors, self._encoding)
+            self._items = self._learned_from.items
 
     def _unpacked(self, name: str, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Any:
         """Return what a learner has learned, from what was stored."""

@@ -16,6 +16,7 @@ from edgnn.io import (
     from_mols,
     from_smiles,
     rdkit_descriptors,
+    read_smiles,
     to_mols,
 )
 from varied_molecules import VARIED
@@ -86,6 +87,29 @@ def test_molecules_that_rdkit_cannot_sanitize_are_rebuilt_as_they_are():
     assert Chem.MolToSmiles(mol) == "CN(C)(C)(C)C"
     assert ecfp_counts(from_mols(odd)).nnz
     assert np.isfinite(rdkit_descriptors(from_mols(odd))[0]).all()
+
+
+def test_molecules_of_old_sets_with_odd_valences_are_rebuilt_and_described():
+    # RDKit's rules of valence have become stricter since these sets were made
+    texts = ["C[Al](C)(C)(C)C", "Cc1ccc([B-2]2(C)=NCCO2)cc1", "O=[Cl](=O)(C)C", "CCO"]
+    mols = [read_smiles(text, check_valence=False)[0] for text in texts]
+    graphs = from_mols(mols)
+    assert [flat(mol) for mol in to_mols(graphs)] == [flat(mol) for mol in mols]
+    assert (ecfp_counts(graphs).sum(axis=1) > 0).all()
+    values, names = rdkit_descriptors(graphs)
+    assert np.isfinite(values).all()
+    assert values[:, names.index("NumHeavyAtoms")].tolist() == list(graphs.sizes)
+
+
+def test_unknown_labels_become_dummy_atoms_and_bonds():
+    alcohols = from_smiles(["CO"])
+    mapped = from_smiles(["CN"], like=alcohols, unknown="map")
+    (mol,) = to_mols(mapped)
+    assert [atom.GetSymbol() for atom in mol.GetAtoms()] == ["C", "*"]
+    (mol,) = to_mols(from_smiles(["C=O"], like=alcohols, unknown="map"))
+    assert mol.GetBondWithIdx(0).GetBondType() == Chem.BondType.UNSPECIFIED
+    assert ecfp_counts(mapped).sum() == 3  # two atoms, and both together
+    assert np.isfinite(rdkit_descriptors(mapped)[0]).all()
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,8 @@ from edgnn.models.networks._export_check import ProgramCheck
 from edgnn.models.networks._fleet import device_of, rebuilt
 from edgnn.models.networks._pipeline import is_small
 from edgnn.models.rivals import (
+    ECFPClassifier,
+    ECFPRegressor,
     GINGraphClassifier,
     GINNodeClassifier,
     PartCounts,
@@ -97,6 +99,8 @@ __all__ = [
     "BlendGraphClassifier",
     "ClassifierModel",
     "Coder",
+    "ECFPClassifier",
+    "ECFPRegressor",
     "Estimator",
     "EstimatorError",
     "Exported",

@@ -11,20 +11,20 @@ import numpy as np
 from sklearn.base import clone
 from torch import Tensor
 
-from edgnn._rules import POSITIVE, Rules, check, one_of, some_of, whole
+from edgnn._rules import POSITIVE, Rules, one_of, some_of, whole
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._data import Data
-from edgnn.models._finite import check_outputs
-from edgnn.models._items import Items, Level, graphs_of
-from edgnn.models._model import ClassifierModel, Model, RegressorModel
-from edgnn.models._predictions import Predictions
-from edgnn.models._seeds import root_seed
+from edgnn.models._items import graphs_of
 from edgnn.models._state import pack_fields, to_tensor, unpack_fields
-from edgnn.models._targets import Task, class_weights, decide, shaped
 from edgnn.models.counts._blend import blend_shares
 from edgnn.models.counts._boosting import Boosting
-from edgnn.models.counts._conformal import Conformal, check_coverage
+from edgnn.models.counts._calibrated import (
+    CalibratedClassifier,
+    CalibratedModel,
+    CalibratedRegressor,
+)
+from edgnn.models.counts._conformal import Conformal
 from edgnn.models.counts._features import Standard, numbers_of
 from edgnn.models.counts._forest import Forest
 from edgnn.models.counts._kept import (
@@ -66,8 +66,6 @@ Learner = Literal["ridge", "sparse", "forest", "boosting"]
 
 _MOST_COLUMNS = 3_000  # of the table that trees and linear models see
 _TABLE_ROUNDS = 2
-_NODES_AT_ONCE = 100_000
-_HUGE = 1e15  # values; squares of some thousand more fit into single precision
 
 # columns and folds so that each takes about as long as ridge; more of them hardly helped
 _TABLE_LEARNERS: dict[str, Any] = {
@@ -77,11 +75,9 @@ _TABLE_LEARNERS: dict[str, Any] = {
 }
 
 
-class CountModel(Model):
+class CountModel(CalibratedModel):
     """What the classifier and the regressor share."""
 
-    levels: ClassVar[tuple[Level, ...]] = ("graph",)
-    reads_attributes: ClassVar[bool] = True
     rules: ClassVar[Rules] = {
         "learners": some_of(*get_args(Learner)),
         "rounds": whole(1, DEEPEST),
@@ -93,37 +89,15 @@ class CountModel(Model):
     rounds: int
     descriptors: Literal["auto", "rdkit", "none"]
     seconds: float | None
-    random_state: Any
 
     _views: tuple[View, ...]
     _standard: Standard
     _columns: Columns
     _fitted: dict[str, Any]
     _shares: dict[str, float]
-    _conformal: Conformal | None
     _learned_from: Data | None
 
-    def check_parameters(self) -> None:
-        """Raise where a parameter makes no sense."""
-        check(self.get_params(deep=False), self.rules, EstimatorError)
-
     # Learning
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from graphs and their targets.
-
-        Parameters
-        ----------
-        X : Graphs, or a list of them, or of SMILES strings
-            The items.
-        y : array-like
-            One class per item; or a matrix of labels 0 and 1; or numbers; NaN where missing.
-        sample_weight : array-like, optional
-            How much each item counts.
-        """
-        self.check_parameters()
-        self._learn(usable_part(self.read_training(X, y, sample_weight)))
-        return self
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more items: the model becomes what ``fit`` makes of all, the new ones last.
@@ -179,15 +153,7 @@ class CountModel(Model):
 
     def _learn(self, data: Data) -> None:
         # what raises comes first: a model is fitted from ``remember`` on
-        _refuse_huge(data)
-        graphs = graphs_of(data.items)
-        problem = Problem(
-            data.task,
-            data.codes,
-            data.encoding.outputs,
-            self._weights(data),
-            root_seed(self.random_state),
-        )
+        graphs, problem = graphs_of(data.items), self._problem(data)
         self._descriptors = _uses_descriptors(self.descriptors, graphs)
         numbers = numbers_of(graphs, self._descriptors)
         self._standard = Standard.of(numbers)
@@ -258,25 +224,13 @@ class CountModel(Model):
             "blend": ", ".join(f"{name} {share:.2f}" for name, share in self._shares.items())
         }
 
-    def _weights(self, data: Data) -> _Array | None:
-        return data.weight
-
     def _counted(self, graphs: Graphs, numbers: _Array) -> Represented:
         counts = tuple(view.count(graphs) for view in self._views)
         return Represented(self._views, counts, self._standard(numbers))
 
     # Predicting
 
-    def _outputs(self, X: Any) -> tuple[_Array, _Array]:
-        """Return probabilities or values of items, and how unlike the training items each is."""
-        items = self.read_items(X)
-        pieces = [self._piece(piece) for piece in _pieces(items)]
-        outputs, novelty = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-        check_outputs(outputs)
-        return outputs, novelty
-
-    def _piece(self, items: Items) -> tuple[_Array, _Array]:
-        graphs = graphs_of(items)
+    def _piece(self, graphs: Graphs) -> tuple[_Array, _Array]:
         # descriptors come from the molecules as they are: encoding hides elements never seen
         numbers = numbers_of(graphs, self._descriptors)
         counted = self._counted(self._coder.encode(graphs), numbers)
@@ -308,10 +262,6 @@ class CountModel(Model):
                 "learned: name 'ridge' among the learners"
             )
         return self._outputs(X)[1]
-
-    def _calibrated(self) -> Any:
-        self._check_fitted()
-        return self._conformal
 
     def _novelty_column(self, novelty: _Array) -> dict[str, _Array]:
         return {"novelty": novelty} if "ridge" in self._fitted else {}
@@ -389,7 +339,7 @@ class CountModel(Model):
 
 
 @dataclass(eq=False, repr=False)
-class AutoClassifier(CountModel, ClassifierModel):
+class AutoClassifier(CountModel, CalibratedClassifier):
     """Classify graphs by counts of what they are made of, with the best of several learners.
 
     Graphs are counted once: colors of Weisfeiler–Lehman refinement round by round, and pairs of
@@ -435,8 +385,6 @@ class AutoClassifier(CountModel, ClassifierModel):
     (38, 2)
     """
 
-    tasks: ClassVar[tuple[Task, ...]] = ("classes", "labels")
-
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
@@ -445,72 +393,9 @@ class AutoClassifier(CountModel, ClassifierModel):
     class_weight: Any = None
     random_state: Any = None
 
-    def predict(self, X: Any) -> _Array:
-        """Return the most probable class of each item; of several labels, a matrix of 0 and 1.
-
-        Shapes
-        ------
-        → (n,) or (n, L)
-        """
-        return decide(self._outputs(X)[0], self._encoding)
-
-    def predict_proba(self, X: Any) -> _Array:
-        """Return the probability of each class, or of each label.
-
-        Shapes
-        ------
-        → (n, K) or (n, L)
-        """
-        return self._outputs(X)[0]
-
-    def predict_set(self, X: Any, coverage: float = 0.9, *, per_class: bool = False) -> _Array:
-        """Return, for each item, which classes are plausible.
-
-        The set of a new item like those of the training holds its class with the probability asked
-        for; it may hold several classes, or none where all are implausible.
-
-        Parameters
-        ----------
-        X : Graphs, or a list of them, or of SMILES strings
-            The items.
-        coverage : float
-            How often the set shall hold the true class.
-        per_class : bool
-            Whether that holds for the items of each class by itself.
-
-        Shapes
-        ------
-        → (n, K) of bool
-        """
-        coverage = check_coverage(coverage)
-        if self._calibrated() is None:
-            raise EstimatorError(
-                "sets are for one class per item; this model learned several labels"
-            )
-        members: _Array = self._calibrated().members(self._outputs(X)[0], coverage, per_class)
-        return members
-
-    def predictions(self, X: Any) -> Predictions:
-        """Return predictions with their probabilities, and the novelty of each item."""
-        probability, novelty = self._outputs(X)
-        return Predictions(
-            decide(probability, self._encoding), probability, self._novelty_column(novelty)
-        )
-
-    def _weights(self, data: Data) -> _Array | None:
-        weights = class_weights(self.class_weight, data.encoding)
-        if weights is None:
-            return data.weight
-        codes = data.codes
-        if isinstance(weights, str):
-            counts = np.bincount(codes, data.weight, minlength=data.encoding.outputs)
-            weights = counts.sum() / np.maximum(counts, 1) / data.encoding.outputs
-        of_items: _Array = np.asarray(weights)[codes]
-        return of_items if data.weight is None else of_items * data.weight
-
 
 @dataclass(eq=False, repr=False)
-class AutoRegressor(CountModel, RegressorModel):
+class AutoRegressor(CountModel, CalibratedRegressor):
     """Predict numbers of graphs from counts of what they are made of; see :class:`AutoClassifier`.
 
     Parameters
@@ -541,43 +426,6 @@ class AutoRegressor(CountModel, RegressorModel):
     seconds: float | None = None
     random_state: Any = None
 
-    def predict(self, X: Any) -> _Array:
-        """Return the value of each item.
-
-        Shapes
-        ------
-        → (n,) or (n, T)
-        """
-        return shaped(self._outputs(X)[0], self._encoding)
-
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> _Array:
-        """Return the lower and the upper end of an interval around each prediction.
-
-        The interval of a new item like those of the training holds its value with the probability
-        asked for. It is wider for items that are unlike the training items.
-
-        Parameters
-        ----------
-        X : Graphs, or a list of them, or of SMILES strings
-            The items.
-        coverage : float
-            How often the interval shall hold the true value.
-
-        Shapes
-        ------
-        → (n, 2) or (n, 2, T)
-        """
-        coverage = check_coverage(coverage)
-        outputs, novelty = self._outputs(X)
-        half = self._calibrated().half_widths(novelty, coverage)
-        ends = np.stack([outputs - half, outputs + half], axis=1)
-        return ends[:, :, 0] if self._encoding.flat else ends
-
-    def predictions(self, X: Any) -> Predictions:
-        """Return predictions, and the novelty of each item."""
-        values, novelty = self._outputs(X)
-        return Predictions(shaped(values, self._encoding), None, self._novelty_column(novelty))
-
 
 def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
     """Return whether descriptors are computed; raise where they cannot be."""
@@ -589,26 +437,6 @@ def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
             "attributes: choose 'none' for other graphs"
         )
     return wish == "rdkit"
-
-
-def _refuse_huge(data: Data) -> None:
-    """Raise where squares of values overflow in what learns with single precision."""
-    if data.task != "values":
-        return
-    largest = float(np.nanmax(np.abs(data.y)))
-    if largest > _HUGE:
-        raise EstimatorError(
-            f"y holds values up to {largest:.3g}, whose squares overflow: choose a larger unit, or "
-            "learn their logarithms"
-        )
-
-
-def _pieces(items: Items) -> list[Items]:
-    """Return graphs some at a time, so that memory does not grow with their number."""
-    graphs = graphs_of(items)
-    size = max(1, _NODES_AT_ONCE * len(graphs) // max(graphs.num_nodes, 1))
-    starts = range(0, max(len(graphs), 1), size)
-    return [graphs[start : start + size] for start in starts]
 
 
 def _held_out_scores(held_out: _Array, problem: Problem) -> dict[str, float]:

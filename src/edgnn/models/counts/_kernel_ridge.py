@@ -14,6 +14,7 @@ _Array = np.ndarray[Any, Any]
 STRENGTHS = tuple(2.0**power for power in range(-10, 7))
 
 _SMALLEST = 1e-10  # of eigenvalues, relative to the largest
+_FLAT = 1e-6  # of the spread, relative to the items' lengths; less is rounding of equal items
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +56,10 @@ def solve(
     root = np.ones(len(K)) if weight is None else np.sqrt(weight)
     unit = root / np.linalg.norm(root)
     inner = K.astype(np.float64) if weight is None else root[:, None] * K * root[None, :]
+    flat = _FLAT * float(np.trace(inner)) / len(K)
     inner -= unit[:, None] * (unit @ inner)
     inner -= (inner @ unit)[:, None] * unit[None, :]
-    scale = max(float(np.trace(inner)) / len(K), 1e-12)
+    scale = max(float(np.trace(inner)) / len(K), flat, 1e-12)
     values, vectors = eigh(inner, driver="evd", overwrite_a=True, check_finite=False)
     values = np.maximum(values, 0) / scale
     scaled = root[:, None] * targets
@@ -106,10 +108,11 @@ def solve_with_centers(
     root = np.ones(len(K)) if weight is None else np.sqrt(weight)
     unit = root / np.linalg.norm(root)
     features = root[:, None].astype(features.dtype) * features
+    flat = _FLAT * float((features**2).sum()) / len(K)
     features -= unit[:, None].astype(features.dtype) * (unit @ features).astype(features.dtype)
     spread, axes = eigh((features.T @ features).astype(np.float64), driver="evd")
     spread = np.maximum(spread, 0)
-    scale = max(float(spread.sum()) / len(K), 1e-12)
+    scale = max(float(spread.sum()) / len(K), flat, 1e-12)
     turned = features @ axes.astype(features.dtype)
     square = turned**2
     scaled = root[:, None] * targets

@@ -15,6 +15,7 @@ STRENGTHS = tuple(2.0**power for power in range(-10, 7))
 
 _ROWS_AT_ONCE = 8_192
 _SMALLEST = 1e-10  # of eigenvalues, relative to the largest
+_FLAT = 1e-6  # of the spread, relative to the items' lengths; less is rounding of equal items
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +57,10 @@ def solve(
     root = np.ones(len(K)) if weight is None else np.sqrt(weight)
     unit = root / np.linalg.norm(root)
     inner = K.astype(np.float64) if weight is None else root[:, None] * K * root[None, :]
+    flat = _FLAT * float(np.trace(inner)) / len(K)
     inner -= unit[:, None] * (unit @ inner)
     inner -= (inner @ unit)[:, None] * unit[None, :]
-    scale = max(float(np.trace(inner)) / len(K), 1e-12)
+    scale = max(float(np.trace(inner)) / len(K), flat, 1e-12)
     values, vectors = eigh(inner, driver="evd", overwrite_a=True, check_finite=False)
     values = np.maximum(values, 0) / scale
     scaled = root[:, None] * targets
@@ -106,12 +108,13 @@ def solve_with_centers(
     features = K @ projection.astype(K.dtype)
     weights = np.ones(len(K)) if weight is None else weight
     total = float(weights.sum())
+    flat = _FLAT * float((features**2).sum(axis=1) @ weights) / len(K)
     center = (weights.astype(K.dtype) @ features).astype(np.float64) / total
     features -= center.astype(K.dtype)
     inner = _weighted_inner(features, weights)
     spread, axes = eigh(inner, driver="evd", overwrite_a=True)
     spread = np.maximum(spread, 0)
-    scale = max(float(spread.sum()) / len(K), 1e-12)
+    scale = max(float(spread.sum()) / len(K), flat, 1e-12)
     mean = (weights @ targets) / total
     centered = targets - mean
     shrinks = 1 / (spread[:, None] + scale * np.asarray(strengths)[None, :])

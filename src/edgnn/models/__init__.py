@@ -52,6 +52,7 @@ from edgnn.models._runs import (
 from edgnn.models._table_files import check_table_file, csv_rows, write_table
 from edgnn.models._targets import decide, shaped
 from edgnn.models.counts._auto import AutoClassifier, AutoRegressor
+from edgnn.models.counts._reasons import Contributions, Rule, Similar
 from edgnn.models.kernels import (
     BlendGraphClassifier,
     FittedRidge,
@@ -97,6 +98,7 @@ __all__ = [
     "BlendGraphClassifier",
     "ClassifierModel",
     "Coder",
+    "Contributions",
     "Estimator",
     "EstimatorError",
     "Exported",
@@ -127,8 +129,10 @@ __all__ = [
     "RidgeGraphClassifier",
     "RidgeNodeClassifier",
     "RidgeSolver",
+    "Rule",
     "SVMSolver",
     "Seen",
+    "Similar",
     "Solver",
     "SubgraphMatchingClassifier",
     "TablePiece",

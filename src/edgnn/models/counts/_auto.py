@@ -17,7 +17,7 @@ from edgnn.graphs import Graphs
 from edgnn.models._data import Data
 from edgnn.models._finite import check_outputs
 from edgnn.models._items import Items, Level, graphs_of
-from edgnn.models._model import ClassifierModel, Model, RegressorModel
+from edgnn.models._model import ClassifierModel, RegressorModel
 from edgnn.models._predictions import Predictions
 from edgnn.models._seeds import root_seed
 from edgnn.models._state import pack_fields, to_tensor, unpack_fields
@@ -55,6 +55,7 @@ from edgnn.models.counts._stored_counts import (
     unpack_represented,
     unpack_views,
 )
+from edgnn.models.counts._with_reasons import WithReasons
 
 _Array = np.ndarray[Any, Any]
 Learner = Literal["ridge", "sparse", "forest", "boosting"]
@@ -70,7 +71,7 @@ _TABLE_LEARNERS: dict[str, Any] = {
 }
 
 
-class CountModel(Model):
+class CountModel(WithReasons):
     """What the classifier and the regressor share."""
 
     levels: ClassVar[tuple[Level, ...]] = ("graph",)

@@ -90,6 +90,10 @@ class WithReasons(Model):
             )
         return found
 
+    def uses(self, learner: str) -> bool:
+        """Return whether predictions are made with a learner, alone or with others."""
+        return self._shares.get(learner, 0.0) > 0
+
     def similar_graphs(self, positions: Any) -> Graphs:
         """Return training items by their positions in similar items and rules."""
         return graphs_of(self._kept().items)[np.asarray(positions, dtype=np.int64)]

@@ -52,6 +52,7 @@ from edgnn.models._runs import (
 from edgnn.models._table_files import check_table_file, csv_rows, write_table
 from edgnn.models._targets import decide, shaped
 from edgnn.models.counts._auto import AutoClassifier, AutoRegressor
+from edgnn.models.counts._reasons import Contributions, Rule, Similar
 from edgnn.models.kernels import (
     BlendGraphClassifier,
     FittedRidge,
@@ -99,6 +100,7 @@ __all__ = [
     "BlendGraphClassifier",
     "ClassifierModel",
     "Coder",
+    "Contributions",
     "ECFPClassifier",
     "ECFPRegressor",
     "Estimator",
@@ -131,8 +133,10 @@ __all__ = [
     "RidgeGraphClassifier",
     "RidgeNodeClassifier",
     "RidgeSolver",
+    "Rule",
     "SVMSolver",
     "Seen",
+    "Similar",
     "Solver",
     "SubgraphMatchingClassifier",
     "TablePiece",

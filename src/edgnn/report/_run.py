@@ -22,6 +22,7 @@ from edgnn.report._method import baseline_name, baseline_phrase, call_of
 from edgnn.report._numbers import metric_name, shown
 from edgnn.report._page import MOST, ReportError, write_page
 from edgnn.report._predictions import confusion_view, points_view
+from edgnn.report._training_items import rules_view
 from edgnn.report._views import setting_groups
 from edgnn.training import ENVIRONMENT, HISTORY, PREDICTIONS, RunFolder
 from edgnn.training import METRICS as METRICS_FILE
@@ -84,6 +85,7 @@ def write_run_report(run_folder_path: Path_, path: Path_ | None = None) -> Path:
         result=_result(metrics, config) if metrics else None,
         predictions=predictions and predictions["view"],
         curves=curve_figure(curves),
+        rules=rules_view(run) if "fitted" in config else None,
         command=config.get("command"),
         call=call_of(config),
         settings=setting_groups(_settings(config)),

@@ -60,6 +60,7 @@ from edgnn.models.counts._stored_counts import (
     unpack_standard,
     unpack_views,
 )
+from edgnn.models.counts._with_reasons import WithReasons
 
 _Array = np.ndarray[Any, Any]
 Learner = Literal["ridge", "sparse", "forest", "boosting"]
@@ -75,7 +76,7 @@ _TABLE_LEARNERS: dict[str, Any] = {
 }
 
 
-class CountModel(CalibratedModel):
+class CountModel(CalibratedModel, WithReasons):
     """What the classifier and the regressor share."""
 
     rules: ClassVar[Rules] = {

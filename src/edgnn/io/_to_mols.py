@@ -11,7 +11,7 @@ import numpy as np
 from edgnn._deadline import check_deadline
 from edgnn._words import short
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
+from edgnn.graphs import UNKNOWN, Graphs
 from edgnn.io._common import Array
 from edgnn.io._rdkit import chem
 
@@ -24,7 +24,8 @@ def to_mols(graphs: Graphs) -> list[Any]:
 
     Atoms and bonds keep their order. What molecule readers note is enough: symbols and bond types
     as labels, charges, hydrogens, radicals and isotopes as attributes. Canonical SMILES without
-    stereochemistry, fingerprints and 2D descriptors are those of the molecules that were read.
+    stereochemistry, fingerprints and 2D descriptors are those of the molecules that were read. An
+    atom whose label is :data:`edgnn.graphs.UNKNOWN` becomes one of no element.
 
     Parameters
     ----------
@@ -139,15 +140,15 @@ def _numbers(graphs: Graphs) -> Array:
 
 
 def _number(value: Any, symbols: dict[str, int]) -> int:
+    if value is UNKNOWN:
+        return 0  # RDKit's atom of no element
     return symbols.get(value, -1) if isinstance(value, str) else -1
 
 
 def _bonds(graphs: Graphs) -> tuple[Array, Array, list[Any]]:
     """Return the ends of every bond, once, and RDKit's types of bonds."""
     names = {name.lower(): kind for name, kind in chem().BondType.names.items()}
-    kinds = [
-        names.get(value) if isinstance(value, str) else None for value in graphs.edge_vocabulary
-    ]
+    kinds = [_bond_type(value, names) for value in graphs.edge_vocabulary]
     label = graphs.edge_label.numpy()
     unknown = np.array([kind is None for kind in kinds], bool)
     if len(label) and unknown[label].any():
@@ -165,6 +166,12 @@ def _bonds(graphs: Graphs) -> tuple[Array, Array, list[Any]]:
     # the first of a bond's two edges has its direction, which tells for dative ones
     bond = np.sort(np.unique(keys, return_index=True)[1])
     return source[bond], target[bond], [kinds[number] for number in label[bond].tolist()]
+
+
+def _bond_type(value: Any, names: dict[str, Any]) -> Any:
+    if value is UNKNOWN:
+        return chem().BondType.ZERO
+    return names.get(value) if isinstance(value, str) else None
 
 
 def _order(graphs: Graphs) -> Array:

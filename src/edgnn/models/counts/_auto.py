@@ -70,13 +70,13 @@ class CountModel(Model):
     rules: ClassVar[Rules] = {
         "learners": some_of(*get_args(Learner)),
         "rounds": whole(1, DEEPEST),
-        "descriptors": one_of("auto", "rdkit", "none"),
+        "descriptors": one_of("auto", "rdkit", "none").or_none("as 'none'"),
         "seconds": POSITIVE.or_none("as long as it takes"),
     }
 
     learners: Learner | Sequence[Learner]
     rounds: int
-    descriptors: Literal["auto", "rdkit", "none"]
+    descriptors: Literal["auto", "rdkit", "none"] | None
     seconds: float | None
     random_state: Any
 
@@ -117,7 +117,8 @@ class CountModel(Model):
 
     def _learn(self, data: Data) -> None:
         self._codes = data.codes
-        graphs = self._coder.encode(graphs_of(data.items))
+        raw = graphs_of(data.items)
+        graphs = self._coder.encode(raw)
         problem = Problem(
             data.task,
             data.codes,
@@ -126,7 +127,7 @@ class CountModel(Model):
             root_seed(self.random_state),
         )
         self._descriptors = _uses_descriptors(self.descriptors, graphs)
-        numbers = numbers_of(graphs, self._descriptors)
+        numbers = numbers_of(raw, self._descriptors)
         self._standard = Standard.of(numbers)
         self._views = default_views(graphs, self.rounds)
         items = self._counted(graphs, numbers)
@@ -211,8 +212,9 @@ class CountModel(Model):
         return outputs, novelty
 
     def _piece(self, items: Items) -> tuple[_Array, _Array]:
-        graphs = self._coder.encode(graphs_of(items))
-        counted = self._counted(graphs, numbers_of(graphs, self._descriptors))
+        # descriptors know elements that the training set did not contain
+        numbers = numbers_of(graphs_of(items), self._descriptors)
+        counted = self._counted(self._coder.encode(graphs_of(items)), numbers)
         novelty = np.zeros(len(counted))
         total: Any = 0.0
         table: Any = None
@@ -277,7 +279,11 @@ class CountModel(Model):
             _, own = pack_fields(self._conformal, "conformal.")
             tensors |= own
         if self._codes is not None and len(self._codes) <= _MOST_KEPT:
-            tensors |= pack_items(self._training_items()) | {"codes": to_tensor(self._codes)}
+            known = ~np.isnan(self._codes)  # run folders hold finite numbers only
+            tensors |= pack_items(self._training_items()) | {
+                "codes": to_tensor(np.where(known, self._codes, 0)),
+                "codes.known": to_tensor(known),
+            }
         return facts, tensors
 
     def set_state(self, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -310,7 +316,11 @@ class CountModel(Model):
             self._conformal = unpack_fields(Conformal, {}, tensors, "conformal.")
         self._codes = None
         if "codes" in tensors:
-            self._items, self._codes = unpack_items(tensors), tensors["codes"].numpy()
+            codes, known = tensors["codes"].numpy(), tensors["codes.known"].numpy()
+            self._items = unpack_items(tensors)
+            if not len(self._items) == len(codes) == len(known):
+                raise ValueError(f"{len(self._items)} training items have {len(codes)} targets")
+            self._codes = codes if known.all() else np.where(known, codes, np.nan)
 
 
 @dataclass(eq=False, repr=False)
@@ -365,7 +375,7 @@ class AutoClassifier(CountModel, ClassifierModel):
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
-    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    descriptors: Literal["auto", "rdkit", "none"] | None = "auto"
     seconds: float | None = None
     class_weight: Any = None
     random_state: Any = None
@@ -462,7 +472,7 @@ class AutoRegressor(CountModel, RegressorModel):
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
-    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    descriptors: Literal["auto", "rdkit", "none"] | None = "auto"
     seconds: float | None = None
     random_state: Any = None
 
@@ -504,7 +514,7 @@ class AutoRegressor(CountModel, RegressorModel):
         return Predictions(shaped(values, self._encoding), None, self._novelty_column(novelty))
 
 
-def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
+def _uses_descriptors(wish: str | None, graphs: Graphs) -> bool:
     """Return whether descriptors are computed; raise where they cannot be."""
     if wish == "auto":
         return has_chemistry(graphs)

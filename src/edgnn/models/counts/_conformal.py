@@ -27,7 +27,7 @@ class Conformal:
     Parameters
     ----------
     scores : array
-        Sorted scores, one column per value; NaN fills columns with fewer. Of classes one column.
+        Sorted scores, one column per value; −1 fills columns with fewer. Of classes one column.
     codes : array
         The class of each score, of classes; else empty.
     slope : array
@@ -50,7 +50,7 @@ class Conformal:
             order = np.argsort(-chosen[:, 0], kind="stable")
             return cls(1 - chosen[order], problem.targets[order], np.zeros((2, 0)))
         distance = np.abs(problem.targets - held_out)
-        scores = np.full(distance.shape, np.nan)
+        scores = np.full(distance.shape, -1.0)
         slopes = []
         for column, known in enumerate(problem.known.T):
             slope = _spread(distance[known, column], novelty[known])
@@ -66,7 +66,7 @@ class Conformal:
         novelty (m,) → (m, T)
         """
         columns = [
-            _scale(slope, novelty) * _quantile(scores[~np.isnan(scores)], coverage)
+            _scale(slope, novelty) * _quantile(scores[scores >= 0], coverage)
             for slope, scores in zip(self.slope.T, self.scores.T, strict=True)
         ]
         return np.stack(columns, axis=1)

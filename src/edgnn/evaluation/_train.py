@@ -62,7 +62,7 @@ class TrainedRun:
 
 def train(
     data: Dataset,
-    model: str | Model = "edgnn",
+    model: str | Model | None = None,
     *,
     out: Path_,
     test: float | str | Dataset | None = "auto",
@@ -81,8 +81,10 @@ def train(
     ----------
     data : Dataset
         From :func:`edgnn.load_dataset`, with targets.
-    model : str or Model
-        A name in :data:`edgnn.registry.MODELS`, or a model that is not fitted.
+    model : str or Model, optional
+        A name in :data:`edgnn.registry.MODELS`, or a model that is not fitted. Default: ``"auto"``,
+        the best of several learners; the network ``"edgnn"`` for nodes, and where parameters of
+        networks are given.
     out : path
         The run folder to make.
     test : float, "published", "scaffold", "scaffold-fixed", Dataset, "auto" or None
@@ -115,7 +117,7 @@ def train(
     >>> import edgnn, tempfile
     >>> data = edgnn.load_dataset("MUTAG")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     trained = edgnn.train(data, "ridge", out=f"{folder}/run", test=0.2)
+    ...     trained = edgnn.train(data, learners="ridge", out=f"{folder}/run", test=0.2)
     ...     trained.evaluated_on, trained.metrics["accuracy"] > 0.8
     ('test', True)
     """
@@ -370,10 +372,17 @@ def target_name(names: Sequence[str], number: int) -> str:
 
 
 def _unfitted(
-    model: str | Model, data: Dataset, sets: Mapping[str, Any], parameters: Mapping[str, Any]
+    model: str | Model | None,
+    data: Dataset,
+    sets: Mapping[str, Any],
+    parameters: Mapping[str, Any],
 ) -> tuple[Model, dict[str, Sequence[Any]]]:
     """Return the model to train and its candidates; one that is given keeps its own parameters."""
+    from edgnn.models import default_model
+
     common = common_parameters(sets["validation"], sets["seed"])
+    if model is None:
+        model = default_model(data.level, parameters)
     if isinstance(model, str):
         assert data.task is not None
         return model_and_candidates(model, data, common, parameters)

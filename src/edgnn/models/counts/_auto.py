@@ -82,13 +82,13 @@ class CountModel(CalibratedModel, WithReasons):
     rules: ClassVar[Rules] = {
         "learners": some_of(*get_args(Learner)),
         "rounds": whole(1, DEEPEST),
-        "descriptors": one_of("auto", "rdkit", "none"),
+        "descriptors": one_of("auto", "rdkit", "none").or_none("as 'none'"),
         "seconds": POSITIVE.or_none("as long as it takes"),
     }
 
     learners: Learner | Sequence[Learner]
     rounds: int
-    descriptors: Literal["auto", "rdkit", "none"]
+    descriptors: Literal["auto", "rdkit", "none"] | None
     seconds: float | None
 
     _views: tuple[View, ...]
@@ -389,7 +389,7 @@ class AutoClassifier(CountModel, CalibratedClassifier):
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
-    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    descriptors: Literal["auto", "rdkit", "none"] | None = "auto"
     seconds: float | None = None
     class_weight: Any = None
     random_state: Any = None
@@ -423,12 +423,12 @@ class AutoRegressor(CountModel, CalibratedRegressor):
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
-    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    descriptors: Literal["auto", "rdkit", "none"] | None = "auto"
     seconds: float | None = None
     random_state: Any = None
 
 
-def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
+def _uses_descriptors(wish: str | None, graphs: Graphs) -> bool:
     """Return whether descriptors are computed; raise where they cannot be."""
     if wish == "auto":
         return has_chemistry(graphs)

@@ -29,6 +29,19 @@ def tried_table(rows: Any) -> tuple[list[str], list[list[str]]]:
     return titles, [_cells(row, list(scores)) for row in rows]
 
 
+def coverage_text(measured: Any) -> str:
+    """Return in a sentence how often intervals or sets held the truth of the test set."""
+    if not isinstance(measured, Mapping):
+        return ""
+    asked, held, size = (_number(measured.get(key)) for key in ("asked", "held", "mean_size"))
+    if math.isnan(asked) or math.isnan(held):
+        return ""
+    is_sets = measured.get("of") == "sets"
+    what, how_large = ("sets of classes", "classes") if is_sets else ("intervals", "wide")
+    text = f"{100 * asked:g} % {what} hold {number(held, percent=True)} % of the test set"
+    return f"{text}." if math.isnan(size) else f"{text}; on average {number(size)} {how_large}."
+
+
 def _usable(rows: Any) -> list[Mapping[str, Any]]:
     if not isinstance(rows, Sequence) or isinstance(rows, str):
         return []

@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from edgnn._tried import tried_table
+from edgnn._tried import coverage_text, tried_table
 from edgnn._words import counted, cut, duration, short_iri
 from edgnn.cli._options import console
 
@@ -93,6 +93,8 @@ def print_training(run: RunFolder, model: Model, answer: Answer, evaluation: Eva
     """Print what a training came to."""
     from rich.markup import escape
 
+    from edgnn.training import METRICS
+
     screen = console(wide=True)
     screen.print(f"{_training_line(model, answer)}\n")
     print_tried(getattr(model, "tried_", ()))
@@ -108,6 +110,8 @@ def print_training(run: RunFolder, model: Model, answer: Answer, evaluation: Eva
             table.add_row(target, *_beside_baseline(one))
     screen.print(table)
     _print_confusion(screen, evaluation)
+    if coverage := coverage_text(run.read_json(METRICS).get("coverage")):
+        screen.print(f"\n{coverage}")
     command = f"edgnn predict {escape(quote(str(run.path)))} SOURCE"
     screen.print(f"\nKept in {escape(str(run.path))}; predict with: [bold]{command}[/]")
 

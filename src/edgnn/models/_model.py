@@ -294,6 +294,27 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         probability = self.predict_proba(items) if hasattr(self, "predict_proba") else None
         return Predictions(self.predict(items), probability)
 
+    @property
+    def offers_coverage(self) -> bool:
+        """Whether :meth:`covering_predictions` has an answer."""
+        return False
+
+    def covering_predictions(self, X: Any, coverage: float) -> Predictions:
+        """Return predictions with intervals, or sets of classes, that hold the truth so often.
+
+        Parameters
+        ----------
+        X : items
+            As :meth:`predict` takes them.
+        coverage : float
+            How often, from 0 to 1.
+        """
+        raise EstimatorError(
+            f"{with_article(type(self).__name__)} of {self.task} gives no intervals and no sets "
+            "of classes (--coverage): these are given by auto and its learners, of classes and "
+            "of values"
+        )
+
     def familiarity(self, X: Any) -> Familiarity | None:
         """Say how much of each item the training set contained, by the colors of its nodes.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from edgnn._files import Path_
 from edgnn._json import plain
-from edgnn._tried import tried_table
+from edgnn._tried import coverage_text, tried_table
 from edgnn._words import counted, duration, number
 from edgnn.errors import EdgnnError
 from edgnn.evaluation import METRICS
@@ -167,6 +167,7 @@ def _result(metrics: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, 
         "baseline": baseline_name(task),
         "headline": [(first, value), (f"{first} of {baseline_phrase(task)}", against)],
         "evaluated_on": _evaluated_on(metrics),
+        "coverage": coverage_text(metrics.get("coverage")),
     }
 
 

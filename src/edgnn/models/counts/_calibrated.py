@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -90,6 +91,11 @@ class CalibratedModel(Model):
         self._check_fitted()
         return self._conformal
 
+    @property
+    def offers_coverage(self) -> bool:
+        """Whether :meth:`covering_predictions` has an answer."""
+        return self._conformal is not None
+
     def _novelty_column(self, novelty: _Array) -> dict[str, _Array]:
         """Return what is said of novelty beside predictions; nothing where it is not known."""
         return {}
@@ -147,6 +153,18 @@ class CalibratedClassifier(CalibratedModel, ClassifierModel):
         members: _Array = self._calibrated().members(self._outputs(X)[0], coverage, per_class)
         return members
 
+    def covering_predictions(self, X: Any, coverage: float) -> Predictions:
+        """Return predictions with the set of plausible classes of each item."""
+        if not self.offers_coverage:
+            return super().covering_predictions(X, coverage)
+        predictions = self.predictions(X)
+        assert self._conformal is not None
+        assert predictions.probability is not None
+        plausible = self._conformal.members(
+            predictions.probability, check_coverage(coverage), per_class=False
+        )
+        return replace(predictions, plausible=plausible)
+
     def predictions(self, X: Any) -> Predictions:
         """Return predictions with their probabilities, and the novelty of each item."""
         probability, novelty = self._outputs(X)
@@ -196,10 +214,23 @@ class CalibratedRegressor(CalibratedModel, RegressorModel):
         → (n, 2) or (n, 2, T)
         """
         coverage = check_coverage(coverage)
-        outputs, novelty = self._outputs(X)
+        return self._interval(*self._outputs(X), coverage)
+
+    def _interval(self, outputs: _Array, novelty: _Array, coverage: float) -> _Array:
         half = self._calibrated().half_widths(novelty, coverage)
         ends = np.stack([outputs - half, outputs + half], axis=1)
         return ends[:, :, 0] if self._encoding.flat else ends
+
+    def covering_predictions(self, X: Any, coverage: float) -> Predictions:
+        """Return predictions with an interval around each."""
+        coverage = check_coverage(coverage)
+        values, novelty = self._outputs(X)
+        return Predictions(
+            shaped(values, self._encoding),
+            None,
+            self._novelty_column(novelty),
+            self._interval(values, novelty, coverage),
+        )
 
     def predictions(self, X: Any) -> Predictions:
         """Return predictions, and the novelty of each item."""

@@ -18,7 +18,7 @@ from edgnn.models._finite import check_outputs
 from edgnn.models._items import Items, Level, graphs_of
 from edgnn.models._model import ClassifierModel, Model, RegressorModel
 from edgnn.models._predictions import Predictions
-from edgnn.models._seeds import root_seed
+from edgnn.models._seeds import RANDOM_STATE, root_seed
 from edgnn.models._state import pack_fields, pack_items, to_tensor, unpack_fields, unpack_items
 from edgnn.models._targets import Task, class_weights, decide, shaped
 from edgnn.models.counts._blend import blend_shares
@@ -77,6 +77,7 @@ class CountModel(Model):
         "learners": some_of(*get_args(Learner)),
         "rounds": whole(1, DEEPEST),
         "descriptors": one_of("auto", "rdkit", "none"),
+        "random_state": RANDOM_STATE,
         "seconds": POSITIVE.or_none("as long as it takes"),
     }
 
@@ -116,7 +117,9 @@ class CountModel(Model):
         data = self.read_training(X, y, sample_weight)
         usable = np.flatnonzero(data.usable)
         if not len(usable):
-            raise EstimatorError("no item has a known target: there is nothing to learn")
+            raise EstimatorError(
+                "no item has a known target and a weight above zero: there is nothing to learn"
+            )
         self._learn(data[usable])
         return self
 
@@ -213,6 +216,8 @@ class CountModel(Model):
     def _outputs(self, X: Any) -> tuple[_Array, _Array]:
         """Return probabilities or values of items, and how unlike the training items each is."""
         items = self.read_items(X)
+        if not len(items):  # an empty list has neither attributes nor features
+            return np.zeros((0, self._encoding.outputs)), np.zeros(0)
         pieces = [self._piece(piece) for piece in _pieces(items)]
         outputs, novelty = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
         check_outputs(outputs)
@@ -555,7 +560,7 @@ def _pieces(items: Items) -> list[Items]:
     """Return graphs some at a time, so that memory does not grow with their number."""
     graphs = graphs_of(items)
     size = max(1, _NODES_AT_ONCE * len(graphs) // max(graphs.num_nodes, 1))
-    starts = range(0, max(len(graphs), 1), size)
+    starts = range(0, len(graphs), size)
     return [graphs[start : start + size] for start in starts]
 
 

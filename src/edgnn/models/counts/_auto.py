@@ -16,6 +16,7 @@ from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._data import Data
 from edgnn.models._items import graphs_of
+from edgnn.models._seeds import RANDOM_STATE
 from edgnn.models._state import pack_fields, to_tensor, unpack_fields
 from edgnn.models.counts._blend import blend_shares
 from edgnn.models.counts._boosting import Boosting
@@ -83,6 +84,7 @@ class CountModel(CalibratedModel, WithReasons):
         "learners": some_of(*get_args(Learner)),
         "rounds": whole(1, DEEPEST),
         "descriptors": one_of("auto", "rdkit", "none").or_none("as 'none'"),
+        "random_state": RANDOM_STATE,
         "seconds": POSITIVE.or_none("as long as it takes"),
     }
 

@@ -236,7 +236,7 @@ def _choose(
     items: Represented, problem: Problem, generator: np.random.Generator
 ) -> tuple[tuple[float, ...], float]:
     """Return the mixture and the width with the smallest left-out error on a sample."""
-    usable = [mixture for mixture in MIXTURES if _is_there(mixture, items)]
+    usable = _usable(items)
     if len(items) < _ENOUGH:
         return usable[0], WIDTHS[0]
     chosen = np.sort(generator.permutation(len(items))[:_SAMPLE])
@@ -258,8 +258,15 @@ def _choose(
     return choices[int(np.argmin(errors))]
 
 
-def _is_there(mixture: tuple[float, ...], items: Represented) -> bool:
-    return all(_has(items, place) for place, share in enumerate(mixture) if share)
+def _usable(items: Represented) -> list[tuple[float, ...]]:
+    """Return the mixtures of what the items have; colors take the share of pairs that are not."""
+    pairs, numbers = _has(items, 1), _has(items, 2)
+    mixtures = [
+        (colors + (0.0 if pairs else beside), beside if pairs else 0.0, share)
+        for colors, beside, share in MIXTURES
+        if numbers or not share
+    ]
+    return list(dict.fromkeys(mixtures))
 
 
 def _has(items: Represented, place: int) -> bool:

@@ -290,6 +290,19 @@ MODELS: Registry[ModelEntry] = Registry(
             "Weisfeiler–Lehman shortest-path kernel, SVM",
             graph="WLShortestPathClassifier",
         ),
+        ModelEntry(
+            "ecfp",
+            "trees on circular fingerprints (ECFP4) and RDKit descriptors, for molecules",
+            {
+                "graph": {
+                    "classes": "edgnn.models:ECFPClassifier",
+                    "labels": "edgnn.models:ECFPClassifier",
+                    "values": "edgnn.models:ECFPRegressor",
+                }
+            },
+            extra="molecules",
+            probabilities=True,
+        ),
         _network("rgcn", "R-GCN", "rgcn", "RGCN"),
         _classifier(
             "wl-rdf",

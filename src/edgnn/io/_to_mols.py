@@ -11,12 +11,12 @@ import numpy as np
 from edgnn._deadline import check_deadline
 from edgnn._words import short
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
+from edgnn.graphs import UNKNOWN, Graphs
 from edgnn.io._common import Array
 from edgnn.io._rdkit import chem
 
 _NEEDED = ("charge", "hydrogens", "radicals", "isotope")
-_HYDROGEN = 1
+_ANY, _HYDROGEN = 0, 1  # atomic numbers
 
 
 def to_mols(graphs: Graphs) -> list[Any]:
@@ -24,7 +24,8 @@ def to_mols(graphs: Graphs) -> list[Any]:
 
     Atoms and bonds keep their order. What molecule readers note is enough: symbols and bond types
     as labels, charges, hydrogens, radicals and isotopes as attributes. Canonical SMILES without
-    stereochemistry, fingerprints and 2D descriptors are those of the molecules that were read.
+    stereochemistry, fingerprints and 2D descriptors are those of the molecules that were read. The
+    label ``UNKNOWN`` becomes a dummy atom, or a bond of unspecified type.
 
     Parameters
     ----------
@@ -40,6 +41,15 @@ def to_mols(graphs: Graphs) -> list[Any]:
     ['CCO', 'C[NH3+].[Cl-]']
     """
     return list(rebuilt(graphs))
+
+
+def holds_molecules(graphs: Graphs) -> bool:
+    """Return whether :func:`to_mols` can rebuild molecules from graphs."""
+    try:
+        rebuilt(graphs)
+    except GraphError:
+        return False
+    return True
 
 
 def rebuilt(graphs: Graphs) -> Iterator[Any]:
@@ -139,14 +149,18 @@ def _numbers(graphs: Graphs) -> Array:
 
 
 def _number(value: Any, symbols: dict[str, int]) -> int:
+    if value is UNKNOWN:  # an explanation leaves out what the atom is
+        return _ANY
     return symbols.get(value, -1) if isinstance(value, str) else -1
 
 
 def _bonds(graphs: Graphs) -> tuple[Array, Array, list[Any]]:
     """Return the ends of every bond, once, and RDKit's types of bonds."""
-    names = {name.lower(): kind for name, kind in chem().BondType.names.items()}
+    names: dict[Any, Any] = {name.lower(): kind for name, kind in chem().BondType.names.items()}
+    names[UNKNOWN] = chem().BondType.UNSPECIFIED
     kinds = [
-        names.get(value) if isinstance(value, str) else None for value in graphs.edge_vocabulary
+        names.get(value) if isinstance(value, str) or value is UNKNOWN else None
+        for value in graphs.edge_vocabulary
     ]
     label = graphs.edge_label.numpy()
     unknown = np.array([kind is None for kind in kinds], bool)

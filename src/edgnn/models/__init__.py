@@ -76,6 +76,8 @@ from edgnn.models.networks._export_check import ProgramCheck
 from edgnn.models.networks._fleet import device_of, rebuilt
 from edgnn.models.networks._pipeline import is_small
 from edgnn.models.rivals import (
+    ECFPClassifier,
+    ECFPRegressor,
     GINGraphClassifier,
     GINNodeClassifier,
     PartCounts,
@@ -99,6 +101,8 @@ __all__ = [
     "ClassifierModel",
     "Coder",
     "Contributions",
+    "ECFPClassifier",
+    "ECFPRegressor",
     "Estimator",
     "EstimatorError",
     "Exported",

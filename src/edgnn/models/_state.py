@@ -255,13 +255,10 @@ def coder_from(facts: Mapping[str, Any]) -> Coder:
 
 def encoding_facts(encoding: Encoding) -> dict[str, Any]:
     """Return what the targets are, as JSON."""
-    classes = encoding.classes
-    if classes.dtype.kind in "US":
-        classes = np.array(classes.tolist())  # as wide as the texts, not as those left out were
     return {
         "task": encoding.task,
-        "classes": [encode_value(value) for value in classes.tolist()],
-        "class_type": classes.dtype.str,
+        "classes": [encode_value(value) for value in encoding.classes.tolist()],
+        "class_type": _narrow_type(encoding.classes).str,
         "flat": encoding.flat,
         "outputs": encoding.outputs,
     }
@@ -282,6 +279,14 @@ def _objects(stored: list[Any]) -> _Array:
     values: _Array = np.empty(len(stored), dtype=object)
     values[:] = [decode_value(value) for value in stored]
     return values
+
+
+def _narrow_type(classes: _Array) -> np.dtype[Any]:
+    """Return the type of the classes; of texts, one that is no wider than they are."""
+    kind: np.dtype[Any] = classes.dtype
+    if kind.kind in "US":
+        kind = np.array(classes.tolist(), dtype=kind.kind).dtype
+    return kind
 
 
 def _class_type(stored: Any, classes: _Array) -> np.dtype[Any]:

@@ -11,20 +11,20 @@ import numpy as np
 from sklearn.base import clone
 from torch import Tensor
 
-from edgnn._rules import POSITIVE, Rules, check, one_of, some_of, whole
+from edgnn._rules import POSITIVE, Rules, one_of, some_of, whole
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._data import Data
-from edgnn.models._finite import check_outputs
-from edgnn.models._items import Items, Level, graphs_of
-from edgnn.models._model import ClassifierModel, RegressorModel
-from edgnn.models._predictions import Predictions
-from edgnn.models._seeds import root_seed
+from edgnn.models._items import graphs_of
 from edgnn.models._state import pack_fields, to_tensor, unpack_fields
-from edgnn.models._targets import Task, class_weights, decide, shaped
 from edgnn.models.counts._blend import blend_shares
 from edgnn.models.counts._boosting import Boosting
-from edgnn.models.counts._conformal import Conformal, check_coverage
+from edgnn.models.counts._calibrated import (
+    CalibratedClassifier,
+    CalibratedModel,
+    CalibratedRegressor,
+)
+from edgnn.models.counts._conformal import Conformal
 from edgnn.models.counts._features import Standard, numbers_of
 from edgnn.models.counts._forest import Forest
 from edgnn.models.counts._kept import (
@@ -48,11 +48,16 @@ from edgnn.models.counts._ridge_learner import CountRidge, FittedRidge, RidgeSol
 from edgnn.models.counts._sparse import SparseLinear
 from edgnn.models.counts._stored import pack_fitted, unpack_fitted
 from edgnn.models.counts._stored_counts import (
+    check_columns,
+    check_task,
     pack_columns,
     pack_represented,
+    pack_standard,
     pack_views,
     unpack_columns,
     unpack_represented,
+    unpack_shares,
+    unpack_standard,
     unpack_views,
 )
 from edgnn.models.counts._with_reasons import WithReasons
@@ -62,20 +67,18 @@ Learner = Literal["ridge", "sparse", "forest", "boosting"]
 
 _MOST_COLUMNS = 3_000  # of the table that trees and linear models see
 _TABLE_ROUNDS = 2
-_NODES_AT_ONCE = 100_000
 
+# columns and folds so that each takes about as long as ridge; more of them hardly helped
 _TABLE_LEARNERS: dict[str, Any] = {
-    "sparse": SparseLinear(),
-    "forest": Forest(),
-    "boosting": Boosting(),
+    "sparse": SparseLinear(most_columns=750, strengths=15, folds=3),
+    "forest": Forest(trees=300),
+    "boosting": Boosting(most_columns=512, folds=3),
 }
 
 
-class CountModel(WithReasons):
+class CountModel(WithReasons, CalibratedModel):
     """What the classifier and the regressor share."""
 
-    levels: ClassVar[tuple[Level, ...]] = ("graph",)
-    reads_attributes: ClassVar[bool] = True
     rules: ClassVar[Rules] = {
         "learners": some_of(*get_args(Learner)),
         "rounds": whole(1, DEEPEST),
@@ -87,37 +90,15 @@ class CountModel(WithReasons):
     rounds: int
     descriptors: Literal["auto", "rdkit", "none"]
     seconds: float | None
-    random_state: Any
 
     _views: tuple[View, ...]
     _standard: Standard
     _columns: Columns
     _fitted: dict[str, Any]
     _shares: dict[str, float]
-    _conformal: Conformal | None
     _learned_from: Data | None
 
-    def check_parameters(self) -> None:
-        """Raise where a parameter makes no sense."""
-        check(self.get_params(deep=False), self.rules, EstimatorError)
-
     # Learning
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from graphs and their targets.
-
-        Parameters
-        ----------
-        X : Graphs, or a list of them, or of SMILES strings
-            The items.
-        y : array-like
-            One class per item; or a matrix of labels 0 and 1; or numbers; NaN where missing.
-        sample_weight : array-like, optional
-            How much each item counts.
-        """
-        self.check_parameters()
-        self._learn(usable_part(self.read_training(X, y, sample_weight)))
-        return self
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more items: the model becomes what ``fit`` makes of all, the new ones last.
@@ -172,21 +153,15 @@ class CountModel(WithReasons):
         return self
 
     def _learn(self, data: Data) -> None:
-        self.remember(data)
-        self._learned_from = data
-        graphs = self._coder.encode(graphs_of(data.items))
-        problem = Problem(
-            data.task,
-            data.codes,
-            data.encoding.outputs,
-            self._weights(data),
-            root_seed(self.random_state),
-        )
+        # what raises comes first: a model is fitted from ``remember`` on
+        graphs, problem = graphs_of(data.items), self._problem(data)
         self._descriptors = _uses_descriptors(self.descriptors, graphs)
         numbers = numbers_of(graphs, self._descriptors)
         self._standard = Standard.of(numbers)
+        self.remember(data)
+        self._learned_from = data
         self._views = default_views(graphs, self.rounds)
-        items = self._counted(graphs, numbers)
+        items = self._counted(self._coder.encode(graphs), numbers)
         self._columns = Columns.of(items, _MOST_COLUMNS, _TABLE_ROUNDS)
         self._fitted, self.tried_ = self._tried(items, problem)
         self._blend(problem)
@@ -250,26 +225,16 @@ class CountModel(WithReasons):
             "blend": ", ".join(f"{name} {share:.2f}" for name, share in self._shares.items())
         }
 
-    def _weights(self, data: Data) -> _Array | None:
-        return data.weight
-
     def _counted(self, graphs: Graphs, numbers: _Array) -> Represented:
         counts = tuple(view.count(graphs) for view in self._views)
         return Represented(self._views, counts, self._standard(numbers))
 
     # Predicting
 
-    def _outputs(self, X: Any) -> tuple[_Array, _Array]:
-        """Return probabilities or values of items, and how unlike the training items each is."""
-        items = self.read_items(X)
-        pieces = [self._piece(piece) for piece in _pieces(items)]
-        outputs, novelty = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-        check_outputs(outputs)
-        return outputs, novelty
-
-    def _piece(self, items: Items) -> tuple[_Array, _Array]:
-        graphs = self._coder.encode(graphs_of(items))
-        counted = self._counted(graphs, numbers_of(graphs, self._descriptors))
+    def _piece(self, graphs: Graphs) -> tuple[_Array, _Array]:
+        # descriptors come from the molecules as they are: encoding hides elements never seen
+        numbers = numbers_of(graphs, self._descriptors)
+        counted = self._counted(self._coder.encode(graphs), numbers)
         novelty = np.zeros(len(counted))
         total: Any = 0.0
         table: Any = None
@@ -291,11 +256,13 @@ class CountModel(WithReasons):
         ------
         → (n,)
         """
-        return self._outputs(X)[1]
-
-    def _calibrated(self) -> Any:
         self._check_fitted()
-        return self._conformal
+        if "ridge" not in self._fitted:
+            raise EstimatorError(
+                "novelty is measured by the similarities of ridge, which this model has not "
+                "learned: name 'ridge' among the learners"
+            )
+        return self._outputs(X)[1]
 
     def _novelty_column(self, novelty: _Array) -> dict[str, _Array]:
         return {"novelty": novelty} if "ridge" in self._fitted else {}
@@ -314,13 +281,8 @@ class CountModel(WithReasons):
             "learned": {},
         }
         tensors = pack_columns(self._columns, "columns.")
-        tensors |= {
-            "standard.mean": to_tensor(self._standard.mean),
-            "standard.scale": to_tensor(
-                np.where(np.isinf(self._standard.scale), 0.0, self._standard.scale)
-            ),
-            "held_out": to_tensor(self.held_out_),
-        }
+        tensors |= pack_standard(self._standard, "standard.")
+        tensors["held_out"] = to_tensor(self.held_out_)
         for name, fitted in self._fitted.items():
             prefix = f"learned.{name}."
             if name == "ridge":
@@ -341,38 +303,44 @@ class CountModel(WithReasons):
         """Set what was learned."""
         self._views = unpack_views(facts["views"])
         self._columns = unpack_columns(facts["parts"], tensors, "columns.")
-        scale = tensors["standard.scale"].numpy()
-        self._standard = Standard(
-            tensors["standard.mean"].numpy(), np.where(scale > 0, scale, np.inf)
-        )
+        self._standard = unpack_standard(tensors, "standard.")
         self._descriptors = bool(facts["descriptors"])
-        self._shares = {name: float(share) for name, share in facts["shares"].items()}
+        self._shares = unpack_shares(facts["shares"], facts["learned"])
         self.tried_, self.chosen_ = list(facts["tried"]), dict(facts["chosen"])
         self.held_out_ = tensors["held_out"].numpy()
-        self._fitted = {}
-        width = sum(len(names) for view in self._columns.names for names in view)
-        for name, stored in facts["learned"].items():
-            prefix = f"learned.{name}."
-            if name == "ridge":
-                centers = unpack_represented(facts["centers"], tensors, "centers.")
-                solution = unpack_fields(RidgeSolution, stored, tensors, prefix)
-                solution.check(len(centers))
-                # what was held out in training is not needed to predict
-                nothing = np.zeros((0, len(solution.intercept)))
-                self._fitted[name] = FittedRidge(centers, solution, nothing, nothing[:, 0])
-                continue
-            self._fitted[name] = unpack_fitted(stored, tensors, prefix, width + len(scale))
+        check_columns(self._views, self._columns)
+        self._fitted = {name: self._unpacked(name, facts, tensors) for name in facts["learned"]}
         self._conformal = None
-        if "conformal.scores" in tensors:
+        if self.task != "labels":
             self._conformal = unpack_fields(Conformal, {}, tensors, "conformal.")
+            self._conformal.check(self.task, self._encoding.outputs)
         self._learned_from = None
         if "codes" in tensors:
             self._learned_from = unpack_data(tensors, self._encoding)
             self._items = self._learned_from.items
 
+    def _unpacked(self, name: str, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Any:
+        """Return what a learner has learned, from what was stored."""
+        stored, prefix = facts["learned"][name], f"learned.{name}."
+        numbers, outputs = len(self._standard.mean), self._encoding.outputs
+        if name != "ridge":
+            width = sum(len(names) for view in self._columns.names for names in view)
+            fitted = unpack_fitted(stored, tensors, prefix, width + numbers)
+            check_task(fitted.task, fitted.held_out.shape[1], self.task, outputs)
+            return fitted
+        centers = unpack_represented(facts["centers"], tensors, "centers.")
+        solution = unpack_fields(RidgeSolution, stored, tensors, prefix)
+        solution.check(len(centers))
+        check_task(solution.task, len(solution.intercept), self.task, outputs)
+        if centers.views != self._views or centers.features.shape[1] != numbers:
+            raise ValueError("the stored centers are not counted as new items are")
+        # what was held out in training is not needed to predict
+        nothing = np.zeros((0, outputs))
+        return FittedRidge(centers, solution, nothing, nothing[:, 0])
+
 
 @dataclass(eq=False, repr=False)
-class AutoClassifier(CountModel, ClassifierModel):
+class AutoClassifier(CountModel, CalibratedClassifier):
     """Classify graphs by counts of what they are made of, with the best of several learners.
 
     Graphs are counted once: colors of Weisfeiler–Lehman refinement round by round, and pairs of
@@ -418,8 +386,6 @@ class AutoClassifier(CountModel, ClassifierModel):
     (38, 2)
     """
 
-    tasks: ClassVar[tuple[Task, ...]] = ("classes", "labels")
-
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
@@ -428,72 +394,9 @@ class AutoClassifier(CountModel, ClassifierModel):
     class_weight: Any = None
     random_state: Any = None
 
-    def predict(self, X: Any) -> _Array:
-        """Return the most probable class of each item; of several labels, a matrix of 0 and 1.
-
-        Shapes
-        ------
-        → (n,) or (n, L)
-        """
-        return decide(self._outputs(X)[0], self._encoding)
-
-    def predict_proba(self, X: Any) -> _Array:
-        """Return the probability of each class, or of each label.
-
-        Shapes
-        ------
-        → (n, K) or (n, L)
-        """
-        return self._outputs(X)[0]
-
-    def predict_set(self, X: Any, coverage: float = 0.9, *, per_class: bool = False) -> _Array:
-        """Return, for each item, which classes are plausible.
-
-        The set of a new item like those of the training holds its class with the probability asked
-        for; it may hold several classes, or none where all are implausible.
-
-        Parameters
-        ----------
-        X : Graphs, or a list of them, or of SMILES strings
-            The items.
-        coverage : float
-            How often the set shall hold the true class.
-        per_class : bool
-            Whether that holds for the items of each class by itself.
-
-        Shapes
-        ------
-        → (n, K) of bool
-        """
-        coverage = check_coverage(coverage)
-        if self._calibrated() is None:
-            raise EstimatorError(
-                "sets are for one class per item; this model learned several labels"
-            )
-        members: _Array = self._calibrated().members(self._outputs(X)[0], coverage, per_class)
-        return members
-
-    def predictions(self, X: Any) -> Predictions:
-        """Return predictions with their probabilities, and the novelty of each item."""
-        probability, novelty = self._outputs(X)
-        return Predictions(
-            decide(probability, self._encoding), probability, self._novelty_column(novelty)
-        )
-
-    def _weights(self, data: Data) -> _Array | None:
-        weights = class_weights(self.class_weight, data.encoding)
-        if weights is None:
-            return data.weight
-        codes = data.codes
-        if isinstance(weights, str):
-            counts = np.bincount(codes, data.weight, minlength=data.encoding.outputs)
-            weights = counts.sum() / np.maximum(counts, 1) / data.encoding.outputs
-        of_items: _Array = np.asarray(weights)[codes]
-        return of_items if data.weight is None else of_items * data.weight
-
 
 @dataclass(eq=False, repr=False)
-class AutoRegressor(CountModel, RegressorModel):
+class AutoRegressor(CountModel, CalibratedRegressor):
     """Predict numbers of graphs from counts of what they are made of; see :class:`AutoClassifier`.
 
     Parameters
@@ -524,43 +427,6 @@ class AutoRegressor(CountModel, RegressorModel):
     seconds: float | None = None
     random_state: Any = None
 
-    def predict(self, X: Any) -> _Array:
-        """Return the value of each item.
-
-        Shapes
-        ------
-        → (n,) or (n, T)
-        """
-        return shaped(self._outputs(X)[0], self._encoding)
-
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> _Array:
-        """Return the lower and the upper end of an interval around each prediction.
-
-        The interval of a new item like those of the training holds its value with the probability
-        asked for. It is wider for items that are unlike the training items.
-
-        Parameters
-        ----------
-        X : Graphs, or a list of them, or of SMILES strings
-            The items.
-        coverage : float
-            How often the interval shall hold the true value.
-
-        Shapes
-        ------
-        → (n, 2) or (n, 2, T)
-        """
-        coverage = check_coverage(coverage)
-        outputs, novelty = self._outputs(X)
-        half = self._calibrated().half_widths(novelty, coverage)
-        ends = np.stack([outputs - half, outputs + half], axis=1)
-        return ends[:, :, 0] if self._encoding.flat else ends
-
-    def predictions(self, X: Any) -> Predictions:
-        """Return predictions, and the novelty of each item."""
-        values, novelty = self._outputs(X)
-        return Predictions(shaped(values, self._encoding), None, self._novelty_column(novelty))
-
 
 def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
     """Return whether descriptors are computed; raise where they cannot be."""
@@ -572,14 +438,6 @@ def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
             "attributes: choose 'none' for other graphs"
         )
     return wish == "rdkit"
-
-
-def _pieces(items: Items) -> list[Items]:
-    """Return graphs some at a time, so that memory does not grow with their number."""
-    graphs = graphs_of(items)
-    size = max(1, _NODES_AT_ONCE * len(graphs) // max(graphs.num_nodes, 1))
-    starts = range(0, max(len(graphs), 1), size)
-    return [graphs[start : start + size] for start in starts]
 
 
 def _held_out_scores(held_out: _Array, problem: Problem) -> dict[str, float]:

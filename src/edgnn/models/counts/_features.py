@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import EstimatorError
-from edgnn.graphs import Graphs
+from edgnn.graphs import UNKNOWN, Graphs, Vocabulary
 
 _Array = np.ndarray[Any, Any]
 
+_ROUNDING = 1e-12
 _WIDEST = 10.0  # standard deviations; what lies beyond counts as so far
 
 
@@ -35,8 +36,25 @@ def numbers_of(graphs: Graphs, descriptors: bool) -> _Array:
     if descriptors:
         from edgnn.io import rdkit_descriptors
 
-        columns.append(rdkit_descriptors(graphs)[0])
+        columns.append(rdkit_descriptors(_with_any_atoms(graphs))[0])
     return np.hstack(columns)
+
+
+def _with_any_atoms(graphs: Graphs) -> Graphs:
+    """Return molecules with any atom (``*``) and any bond where an explanation hides a label."""
+    changes: dict[str, Any] = {}
+    for what, stand_in in (("node", "*"), ("edge", "unspecified")):
+        vocabulary = list(getattr(graphs, f"{what}_vocabulary"))
+        if UNKNOWN not in vocabulary:
+            continue
+        label, hidden = getattr(graphs, f"{what}_label"), vocabulary.index(UNKNOWN)
+        if stand_in in vocabulary:
+            same = vocabulary.index(stand_in)
+            changes[f"{what}_label"] = torch.where(label == hidden, same, label)
+        else:
+            vocabulary[hidden] = stand_in
+            changes[f"{what}_vocabulary"] = Vocabulary(vocabulary)
+    return graphs._with(**changes) if changes else graphs
 
 
 def number_names(graphs: Graphs, descriptors: bool) -> list[str]:
@@ -79,8 +97,13 @@ class Standard:
     @classmethod
     def of(cls, numbers: _Array) -> Standard:
         """Learn from training items; a column that does not vary becomes zeros."""
-        scale = numbers.std(axis=0)
-        return cls(numbers.mean(axis=0), np.where(scale > 0, scale, np.inf))
+        if not np.isfinite(numbers).all():
+            raise EstimatorError("sums of the features are beyond floating point: scale them down")
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, scale = numbers.mean(axis=0), numbers.std(axis=0)
+        # the mean of equal numbers is not always that number
+        varies = np.isfinite(scale) & (scale > _ROUNDING * np.abs(mean))
+        return cls(np.where(np.isfinite(mean), mean, 0), np.where(varies, scale, np.inf))
 
     def __call__(self, numbers: _Array) -> _Array:
         """Return the numbers standardized."""
@@ -89,5 +112,6 @@ class Standard:
                 f"the items have {numbers.shape[1]} numbers beside their graphs, those of the "
                 f"training set {len(self.mean)}: give the same features and descriptors"
             )
-        standard: _Array = (numbers - self.mean) / self.scale
-        return standard.clip(-_WIDEST, _WIDEST)
+        with np.errstate(over="ignore"):
+            standard: _Array = (numbers - self.mean) / self.scale
+        return np.nan_to_num(standard).clip(-_WIDEST, _WIDEST)

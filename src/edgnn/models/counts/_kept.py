@@ -101,7 +101,11 @@ def _named(names: Sequence[Any], known: Any) -> _Array:
 
 def pack_data(data: Data) -> dict[str, Tensor]:
     """Return items, targets and weights as tensors."""
-    tensors = pack_items(data.items) | {"codes": to_tensor(data.codes)}
+    missing = np.isnan(data.codes)
+    tensors = pack_items(data.items)
+    # a run folder holds finite numbers alone
+    tensors["codes"] = to_tensor(np.where(missing, 0, data.codes).astype(data.codes.dtype))
+    tensors["codes.missing"] = to_tensor(missing)
     if data.weight is not None:
         tensors["weights"] = to_tensor(data.weight)
     return tensors
@@ -110,6 +114,11 @@ def pack_data(data: Data) -> dict[str, Tensor]:
 def unpack_data(tensors: Mapping[str, Tensor], encoding: Encoding) -> Data:
     """Return what :func:`pack_data` stored; ``ValueError`` where it is damaged."""
     items, codes = unpack_items(tensors), tensors["codes"].numpy()
+    missing = tensors["codes.missing"].numpy()
+    if missing.dtype != np.bool_ or missing.shape != codes.shape:
+        raise ValueError("the stored targets are damaged")
+    if missing.any():
+        codes = np.where(missing, np.nan, codes)
     weight = tensors["weights"].numpy() if "weights" in tensors else None
     fine = len(codes) == len(items) and (weight is None or weight.shape == (len(items),))
     if encoding.task == "classes":

@@ -212,6 +212,8 @@ def view_from(facts: Mapping[str, Any]) -> View:
     kind, scheme, rounds = facts["kind"], facts["scheme"], facts["rounds"]
     if kind not in ("colors", "pairs") or type(rounds) is not int or not 0 <= rounds <= DEEPEST:
         raise ValueError(f"{short(dict(facts))} is no view of graphs")
+    if scheme not in get_args(Scheme):
+        raise ValueError(f"{short(scheme)} is no scheme of refinement")
     labeling = Labeling(str(facts["labeling"]), _texts(facts["node"]), _texts(facts["edge"]))
     comparisons: Any = _texts(facts["comparisons"])
     if not comparisons or not set(comparisons) <= set(get_args(Comparison)):

@@ -125,7 +125,9 @@ class RidgeSolution:
         outputs = len(self.intercept)
         shapes = self.weight.shape, self.strengths.shape, len(self.mixture)
         arrays = (self.weight, self.intercept, self.strengths)
-        finite = all(np.isfinite(array).all() for array in arrays) and self.temperature > 0
+        numbers = (self.width, *self.mixture)
+        finite = all(np.isfinite(array).all() for array in (*arrays, numbers))
+        finite &= self.temperature > 0 and min(numbers) >= 0
         if shapes != ((centers, outputs), (outputs,), 3) or not finite:
             raise ValueError("the stored ridge is damaged")
 
@@ -230,8 +232,9 @@ def _choose(
         similarity(sample, sample, tuple(np.eye(3)[place])) if _has(items, place) else 0.0
         for place in range(3)
     ]
-    columns = part.columns
-    filled = np.where(np.isnan(columns), np.nanmean(np.append(columns, 0.0)), columns)
+    columns, known = part.columns, part.known
+    mean_target = np.where(known, columns, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    filled = np.where(known, columns, mean_target)
     spread = filled.std(axis=0)
     filled = filled / np.where(spread > 0, spread, 1)
     choices = list(product(usable, WIDTHS))

@@ -77,7 +77,7 @@ _TABLE_LEARNERS: dict[str, Any] = {
 }
 
 
-class CountModel(CalibratedModel, WithReasons):
+class CountModel(WithReasons, CalibratedModel):
     """What the classifier and the regressor share."""
 
     rules: ClassVar[Rules] = {

@@ -12,7 +12,6 @@ import edgnn
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.io import (
-    _descriptors,
     ecfp_counts,
     from_mols,
     from_smiles,
@@ -183,8 +182,8 @@ def test_hydrogens_that_are_nodes_change_no_descriptor_and_no_fingerprint():
 def test_several_processes_compute_the_same(monkeypatch):
     graphs = from_smiles(VARIED[:12])
     one = rdkit_descriptors(graphs)[0], ecfp_counts(graphs)
-    monkeypatch.setattr(_descriptors, "_MANY", 5)
-    monkeypatch.setattr(_descriptors, "_AT_ONCE", 4)
+    monkeypatch.setattr("edgnn.io._descriptors._MANY", 5)
+    monkeypatch.setattr("edgnn.io._descriptors._AT_ONCE", 4)
     monkeypatch.setattr("joblib.Parallel", lambda jobs: lambda calls: [f(*a) for f, a, _ in calls])
     assert np.array_equal(rdkit_descriptors(graphs, n_jobs=2)[0], one[0])
     assert (ecfp_counts(graphs, n_jobs=2) != one[1]).nnz == 0

@@ -258,7 +258,7 @@ def encoding_facts(encoding: Encoding) -> dict[str, Any]:
     return {
         "task": encoding.task,
         "classes": [encode_value(value) for value in encoding.classes.tolist()],
-        "class_type": encoding.classes.dtype.str,
+        "class_type": _narrow_type(encoding.classes).str,
         "flat": encoding.flat,
         "outputs": encoding.outputs,
     }
@@ -279,6 +279,14 @@ def _objects(stored: list[Any]) -> _Array:
     values: _Array = np.empty(len(stored), dtype=object)
     values[:] = [decode_value(value) for value in stored]
     return values
+
+
+def _narrow_type(classes: _Array) -> np.dtype[Any]:
+    """Return the type of the classes; of texts, one that is no wider than they are."""
+    kind: np.dtype[Any] = classes.dtype
+    if kind.kind in "US":
+        kind = np.array(classes.tolist(), dtype=kind.kind).dtype
+    return kind
 
 
 def _class_type(stored: Any, classes: _Array) -> np.dtype[Any]:

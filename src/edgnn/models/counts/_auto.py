@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
+from sklearn.base import clone
 from torch import Tensor
 
 from edgnn._rules import POSITIVE, Rules, one_of, some_of, whole
@@ -15,7 +16,7 @@ from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._data import Data
 from edgnn.models._items import graphs_of
-from edgnn.models._state import pack_fields, pack_items, to_tensor, unpack_fields, unpack_items
+from edgnn.models._state import pack_fields, to_tensor, unpack_fields
 from edgnn.models.counts._blend import blend_shares
 from edgnn.models.counts._boosting import Boosting
 from edgnn.models.counts._calibrated import (
@@ -26,6 +27,14 @@ from edgnn.models.counts._calibrated import (
 from edgnn.models.counts._conformal import Conformal
 from edgnn.models.counts._features import Standard, numbers_of
 from edgnn.models.counts._forest import Forest
+from edgnn.models.counts._kept import (
+    MOST_KEPT,
+    extended,
+    pack_data,
+    unpack_data,
+    usable_part,
+    without,
+)
 from edgnn.models.counts._labelings import has_chemistry
 from edgnn.models.counts._problem import Problem
 from edgnn.models.counts._representation import (
@@ -39,42 +48,47 @@ from edgnn.models.counts._ridge_learner import CountRidge, FittedRidge, RidgeSol
 from edgnn.models.counts._sparse import SparseLinear
 from edgnn.models.counts._stored import pack_fitted, unpack_fitted
 from edgnn.models.counts._stored_counts import (
+    check_columns,
+    check_task,
     pack_columns,
     pack_represented,
+    pack_standard,
     pack_views,
     unpack_columns,
     unpack_represented,
+    unpack_shares,
+    unpack_standard,
     unpack_views,
 )
+from edgnn.models.counts._with_reasons import WithReasons
 
 _Array = np.ndarray[Any, Any]
 Learner = Literal["ridge", "sparse", "forest", "boosting"]
 
-_MOST_KEPT = 20_000  # training items that a run folder holds, for updates
 _MOST_COLUMNS = 3_000  # of the table that trees and linear models see
 _TABLE_ROUNDS = 2
-_NODES_AT_ONCE = 100_000
 
+# columns and folds so that each takes about as long as ridge; more of them hardly helped
 _TABLE_LEARNERS: dict[str, Any] = {
-    "sparse": SparseLinear(),
-    "forest": Forest(),
-    "boosting": Boosting(),
+    "sparse": SparseLinear(most_columns=750, strengths=15, folds=3),
+    "forest": Forest(trees=300),
+    "boosting": Boosting(most_columns=512, folds=3),
 }
 
 
-class CountModel(CalibratedModel):
+class CountModel(CalibratedModel, WithReasons):
     """What the classifier and the regressor share."""
 
     rules: ClassVar[Rules] = {
         "learners": some_of(*get_args(Learner)),
         "rounds": whole(1, DEEPEST),
-        "descriptors": one_of("auto", "rdkit", "none"),
+        "descriptors": one_of("auto", "rdkit", "none").or_none("as 'none'"),
         "seconds": POSITIVE.or_none("as long as it takes"),
     }
 
     learners: Learner | Sequence[Learner]
     rounds: int
-    descriptors: Literal["auto", "rdkit", "none"]
+    descriptors: Literal["auto", "rdkit", "none"] | None
     seconds: float | None
 
     _views: tuple[View, ...]
@@ -82,19 +96,72 @@ class CountModel(CalibratedModel):
     _columns: Columns
     _fitted: dict[str, Any]
     _shares: dict[str, float]
-    _codes: _Array | None
+    _learned_from: Data | None
 
     # Learning
 
+    def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more items: the model becomes what ``fit`` makes of all, the new ones last.
+
+        A model that was loaded can do so as long as its run folder holds its training items: up to
+        20,000 of them. With ``random_state`` a whole number and no limit of time, the model is the
+        same number by number. Where an error is raised, the model stays what it was.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As of :meth:`fit`.
+
+        Examples
+        --------
+        >>> from edgnn import AutoRegressor
+        >>> model = AutoRegressor(learners="ridge", descriptors="none", random_state=0)
+        >>> model.fit(["C", "CC", "CCC"], [1, 2, 3]).update(["CCCC"], [4]).held_out_.shape
+        (4, 1)
+        """
+        old = self._kept()
+        new = Data.read(self._items_of_level(X), y, (self.task,), sample_weight)
+        return self._become(extended(old, new))
+
+    def forget(self, items: Any) -> Self:
+        """Take training items out: the model becomes what ``fit`` makes of the others.
+
+        Parameters
+        ----------
+        items : int, str, or a list of them, or a mask
+            Positions among the items with a target, in the order of ``held_out_``, or names of
+            graphs; all items of a name are taken out.
+        """
+        return self._become(without(self._kept(), items))
+
+    def _kept(self) -> Data:
+        self._check_fitted()
+        if self._learned_from is None:
+            raise EstimatorError(
+                f"this model no longer has its training items (run folders hold up to "
+                f"{MOST_KEPT:,}): fit a new model on all items"
+            )
+        return self._learned_from
+
+    def _become(self, data: Data) -> Self:
+        fresh = clone(self)
+        fresh.check_parameters()
+        fresh._learn(usable_part(data))
+        parameters = self.get_params(deep=False)
+        self.__dict__.clear()
+        self.__dict__.update(fresh.__dict__ | parameters)
+        return self
+
     def _learn(self, data: Data) -> None:
-        self._codes = data.codes
-        graphs = self._coder.encode(graphs_of(data.items))
-        problem = self._problem(data)
+        # what raises comes first: a model is fitted from ``remember`` on
+        graphs, problem = graphs_of(data.items), self._problem(data)
         self._descriptors = _uses_descriptors(self.descriptors, graphs)
         numbers = numbers_of(graphs, self._descriptors)
         self._standard = Standard.of(numbers)
+        self.remember(data)
+        self._learned_from = data
         self._views = default_views(graphs, self.rounds)
-        items = self._counted(graphs, numbers)
+        items = self._counted(self._coder.encode(graphs), numbers)
         self._columns = Columns.of(items, _MOST_COLUMNS, _TABLE_ROUNDS)
         self._fitted, self.tried_ = self._tried(items, problem)
         self._blend(problem)
@@ -165,8 +232,9 @@ class CountModel(CalibratedModel):
     # Predicting
 
     def _piece(self, graphs: Graphs) -> tuple[_Array, _Array]:
-        graphs = self._coder.encode(graphs)
-        counted = self._counted(graphs, numbers_of(graphs, self._descriptors))
+        # descriptors come from the molecules as they are: encoding hides elements never seen
+        numbers = numbers_of(graphs, self._descriptors)
+        counted = self._counted(self._coder.encode(graphs), numbers)
         novelty = np.zeros(len(counted))
         total: Any = 0.0
         table: Any = None
@@ -188,6 +256,12 @@ class CountModel(CalibratedModel):
         ------
         → (n,)
         """
+        self._check_fitted()
+        if "ridge" not in self._fitted:
+            raise EstimatorError(
+                "novelty is measured by the similarities of ridge, which this model has not "
+                "learned: name 'ridge' among the learners"
+            )
         return self._outputs(X)[1]
 
     def _novelty_column(self, novelty: _Array) -> dict[str, _Array]:
@@ -207,13 +281,8 @@ class CountModel(CalibratedModel):
             "learned": {},
         }
         tensors = pack_columns(self._columns, "columns.")
-        tensors |= {
-            "standard.mean": to_tensor(self._standard.mean),
-            "standard.scale": to_tensor(
-                np.where(np.isinf(self._standard.scale), 0.0, self._standard.scale)
-            ),
-            "held_out": to_tensor(self.held_out_),
-        }
+        tensors |= pack_standard(self._standard, "standard.")
+        tensors["held_out"] = to_tensor(self.held_out_)
         for name, fitted in self._fitted.items():
             prefix = f"learned.{name}."
             if name == "ridge":
@@ -226,41 +295,48 @@ class CountModel(CalibratedModel):
         if self._conformal is not None:
             _, own = pack_fields(self._conformal, "conformal.")
             tensors |= own
-        if self._codes is not None and len(self._codes) <= _MOST_KEPT:
-            tensors |= pack_items(self._training_items()) | {"codes": to_tensor(self._codes)}
+        if self._learned_from is not None and len(self._learned_from) <= MOST_KEPT:
+            tensors |= pack_data(self._learned_from)
         return facts, tensors
 
     def set_state(self, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         """Set what was learned."""
         self._views = unpack_views(facts["views"])
         self._columns = unpack_columns(facts["parts"], tensors, "columns.")
-        scale = tensors["standard.scale"].numpy()
-        self._standard = Standard(
-            tensors["standard.mean"].numpy(), np.where(scale > 0, scale, np.inf)
-        )
+        self._standard = unpack_standard(tensors, "standard.")
         self._descriptors = bool(facts["descriptors"])
-        self._shares = {name: float(share) for name, share in facts["shares"].items()}
+        self._shares = unpack_shares(facts["shares"], facts["learned"])
         self.tried_, self.chosen_ = list(facts["tried"]), dict(facts["chosen"])
         self.held_out_ = tensors["held_out"].numpy()
-        self._fitted = {}
-        width = sum(len(names) for view in self._columns.names for names in view)
-        for name, stored in facts["learned"].items():
-            prefix = f"learned.{name}."
-            if name == "ridge":
-                centers = unpack_represented(facts["centers"], tensors, "centers.")
-                solution = unpack_fields(RidgeSolution, stored, tensors, prefix)
-                solution.check(len(centers))
-                # what was held out in training is not needed to predict
-                nothing = np.zeros((0, len(solution.intercept)))
-                self._fitted[name] = FittedRidge(centers, solution, nothing, nothing[:, 0])
-                continue
-            self._fitted[name] = unpack_fitted(stored, tensors, prefix, width + len(scale))
+        check_columns(self._views, self._columns)
+        self._fitted = {name: self._unpacked(name, facts, tensors) for name in facts["learned"]}
         self._conformal = None
-        if "conformal.scores" in tensors:
+        if self.task != "labels":
             self._conformal = unpack_fields(Conformal, {}, tensors, "conformal.")
-        self._codes = None
+            self._conformal.check(self.task, self._encoding.outputs)
+        self._learned_from = None
         if "codes" in tensors:
-            self._items, self._codes = unpack_items(tensors), tensors["codes"].numpy()
+            self._learned_from = unpack_data(tensors, self._encoding)
+            self._items = self._learned_from.items
+
+    def _unpacked(self, name: str, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Any:
+        """Return what a learner has learned, from what was stored."""
+        stored, prefix = facts["learned"][name], f"learned.{name}."
+        numbers, outputs = len(self._standard.mean), self._encoding.outputs
+        if name != "ridge":
+            width = sum(len(names) for view in self._columns.names for names in view)
+            fitted = unpack_fitted(stored, tensors, prefix, width + numbers)
+            check_task(fitted.task, fitted.held_out.shape[1], self.task, outputs)
+            return fitted
+        centers = unpack_represented(facts["centers"], tensors, "centers.")
+        solution = unpack_fields(RidgeSolution, stored, tensors, prefix)
+        solution.check(len(centers))
+        check_task(solution.task, len(solution.intercept), self.task, outputs)
+        if centers.views != self._views or centers.features.shape[1] != numbers:
+            raise ValueError("the stored centers are not counted as new items are")
+        # what was held out in training is not needed to predict
+        nothing = np.zeros((0, outputs))
+        return FittedRidge(centers, solution, nothing, nothing[:, 0])
 
 
 @dataclass(eq=False, repr=False)
@@ -313,7 +389,7 @@ class AutoClassifier(CountModel, CalibratedClassifier):
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
-    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    descriptors: Literal["auto", "rdkit", "none"] | None = "auto"
     seconds: float | None = None
     class_weight: Any = None
     random_state: Any = None
@@ -347,12 +423,12 @@ class AutoRegressor(CountModel, CalibratedRegressor):
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
-    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    descriptors: Literal["auto", "rdkit", "none"] | None = "auto"
     seconds: float | None = None
     random_state: Any = None
 
 
-def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
+def _uses_descriptors(wish: str | None, graphs: Graphs) -> bool:
     """Return whether descriptors are computed; raise where they cannot be."""
     if wish == "auto":
         return has_chemistry(graphs)

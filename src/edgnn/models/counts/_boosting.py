@@ -28,6 +28,7 @@ from edgnn.models.counts._table_learners import (
     dense_pieces,
     held_out_folds,
     linked,
+    quietly,
     trees_columns,
 )
 from edgnn.models.counts._trees import Trees
@@ -192,7 +193,8 @@ class Boosting:
             empty: Array = np.zeros(0, dtype=np.int64)
             return _Boosted(group.members, Trees.joined([]), empty, group.prior(items))
         estimator = self._estimator(group.task, seed)
-        estimator.fit(values[items], targets, sample_weight=group.weights(items))
+        weight = group.weights(items)
+        quietly(estimator.fit, values[items], targets, sample_weight=weight)
         return _Boosted.of(estimator, group, seen)
 
     def _estimator(self, task: Task, seed: int) -> Any:

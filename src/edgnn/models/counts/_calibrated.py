@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,11 +20,13 @@ from edgnn.models._predictions import Predictions
 from edgnn.models._seeds import root_seed
 from edgnn.models._targets import Task, class_weights, decide, shaped
 from edgnn.models.counts._conformal import Conformal, check_coverage
+from edgnn.models.counts._kept import usable_part
 from edgnn.models.counts._problem import Problem
 
 _Array = np.ndarray[Any, Any]
 
 _NODES_AT_ONCE = 100_000
+_HUGE = 1e15  # values; squares of some thousand more fit into single precision
 
 
 class CalibratedModel(Model):
@@ -38,7 +41,7 @@ class CalibratedModel(Model):
 
     @abstractmethod
     def _learn(self, data: Data) -> None:
-        """Learn from items whose targets are known."""
+        """Learn from items whose targets are known, and remember them."""
 
     @abstractmethod
     def _piece(self, graphs: Graphs) -> tuple[_Array, _Array]:
@@ -61,15 +64,11 @@ class CalibratedModel(Model):
             How much each item counts.
         """
         self.check_parameters()
-        data = self.read_training(X, y, sample_weight)
-        usable = np.flatnonzero(data.usable)
-        if not len(usable):
-            raise EstimatorError("no item has a known target: there is nothing to learn")
-        self.remember(data[usable])
-        self._learn(data[usable])
+        self._learn(usable_part(self.read_training(X, y, sample_weight)))
         return self
 
     def _problem(self, data: Data) -> Problem:
+        _refuse_huge(data)
         return Problem(
             data.task,
             data.codes,
@@ -91,6 +90,11 @@ class CalibratedModel(Model):
     def _calibrated(self) -> Any:
         self._check_fitted()
         return self._conformal
+
+    @property
+    def offers_coverage(self) -> bool:
+        """Whether :meth:`covering_predictions` has an answer."""
+        return self._conformal is not None
 
     def _novelty_column(self, novelty: _Array) -> dict[str, _Array]:
         """Return what is said of novelty beside predictions; nothing where it is not known."""
@@ -149,6 +153,18 @@ class CalibratedClassifier(CalibratedModel, ClassifierModel):
         members: _Array = self._calibrated().members(self._outputs(X)[0], coverage, per_class)
         return members
 
+    def covering_predictions(self, X: Any, coverage: float) -> Predictions:
+        """Return predictions with the set of plausible classes of each item."""
+        if not self.offers_coverage:
+            return super().covering_predictions(X, coverage)
+        predictions = self.predictions(X)
+        assert self._conformal is not None
+        assert predictions.probability is not None
+        plausible = self._conformal.members(
+            predictions.probability, check_coverage(coverage), per_class=False
+        )
+        return replace(predictions, plausible=plausible)
+
     def predictions(self, X: Any) -> Predictions:
         """Return predictions with their probabilities, and the novelty of each item."""
         probability, novelty = self._outputs(X)
@@ -198,15 +214,40 @@ class CalibratedRegressor(CalibratedModel, RegressorModel):
         → (n, 2) or (n, 2, T)
         """
         coverage = check_coverage(coverage)
-        outputs, novelty = self._outputs(X)
+        return self._interval(*self._outputs(X), coverage)
+
+    def _interval(self, outputs: _Array, novelty: _Array, coverage: float) -> _Array:
         half = self._calibrated().half_widths(novelty, coverage)
         ends = np.stack([outputs - half, outputs + half], axis=1)
         return ends[:, :, 0] if self._encoding.flat else ends
+
+    def covering_predictions(self, X: Any, coverage: float) -> Predictions:
+        """Return predictions with an interval around each."""
+        coverage = check_coverage(coverage)
+        values, novelty = self._outputs(X)
+        return Predictions(
+            shaped(values, self._encoding),
+            None,
+            self._novelty_column(novelty),
+            self._interval(values, novelty, coverage),
+        )
 
     def predictions(self, X: Any) -> Predictions:
         """Return predictions, and the novelty of each item."""
         values, novelty = self._outputs(X)
         return Predictions(shaped(values, self._encoding), None, self._novelty_column(novelty))
+
+
+def _refuse_huge(data: Data) -> None:
+    """Raise where squares of values overflow in what learns with single precision."""
+    if data.task != "values":
+        return
+    largest = float(np.nanmax(np.abs(data.y)))
+    if largest > _HUGE:
+        raise EstimatorError(
+            f"y holds values up to {largest:.3g}, whose squares overflow: choose a larger unit, or "
+            "learn their logarithms"
+        )
 
 
 def _pieces(graphs: Graphs) -> Iterator[Graphs]:

@@ -13,6 +13,8 @@ from edgnn.models.counts._problem import Problem
 
 _Array = np.ndarray[Any, Any]
 
+_NONE = -1.0  # in the place of a score; a run folder holds finite numbers alone
+
 
 @dataclass(frozen=True, eq=False)
 class Conformal:
@@ -27,8 +29,7 @@ class Conformal:
     Parameters
     ----------
     scores : array
-        Sorted scores, one column per value; −1 fills columns with fewer, as a run folder holds no
-        NaN. Of classes one column.
+        Sorted scores, one column per value; −1 fills columns with fewer. Of classes one column.
     codes : array
         The class of each score, of classes; else empty.
     slope : array
@@ -51,13 +52,21 @@ class Conformal:
             order = np.argsort(-chosen[:, 0], kind="stable")
             return cls(1 - chosen[order], problem.targets[order], np.zeros((2, 0)))
         distance = np.abs(problem.targets - held_out)
-        scores = np.full(distance.shape, -1.0)
+        scores = np.full(distance.shape, _NONE)
         slopes = []
         for column, known in enumerate(problem.known.T):
             slope = _spread(distance[known, column], novelty[known])
             scores[known, column] = distance[known, column] / _scale(slope, novelty[known])
             slopes.append(slope)
         return cls(np.sort(scores, axis=0), np.zeros(0, dtype=np.int64), np.stack(slopes, axis=1))
+
+    def check(self, task: str, outputs: int) -> None:
+        """Raise ``ValueError`` where the arrays are not those of so many values, or of classes."""
+        items, columns = self.scores.shape
+        shapes = self.codes.shape, self.slope.shape
+        right = ((0,), (2, columns)) if task == "values" else ((items,), (2, 0))
+        if shapes != right or columns != (outputs if task == "values" else 1):
+            raise ValueError("the stored scores of held-out items are damaged")
 
     def half_widths(self, novelty: _Array, coverage: float) -> _Array:
         """Return how far an interval reaches to either side of each prediction.

@@ -14,6 +14,7 @@ from edgnn.graphs import Graphs
 
 _Array = np.ndarray[Any, Any]
 
+_ROUNDING = 1e-12
 _WIDEST = 10.0  # standard deviations; what lies beyond counts as so far
 
 
@@ -39,6 +40,24 @@ def numbers_of(graphs: Graphs, descriptors: bool) -> _Array:
     return np.hstack(columns)
 
 
+def number_names(graphs: Graphs, descriptors: bool) -> list[str]:
+    """Return what the columns of :func:`numbers_of` are called."""
+    names = list(graphs.graph_feature_names)
+    if graphs.graph_features is not None and not names:
+        names = [f"graph feature {place}" for place in range(graphs.graph_features.shape[1])]
+    for what in ("node", "edge"):
+        features = getattr(graphs, f"{what}_features")
+        places = range(0 if features is None else features.shape[1])
+        names += [
+            f"{kind} of {what} feature {place}" for kind in ("sum", "mean") for place in places
+        ]
+    if descriptors:
+        from edgnn.io import rdkit_descriptors
+
+        names += rdkit_descriptors(graphs[:0])[1]
+    return names
+
+
 def _sums_and_means(rows: Tensor, owner: Tensor, items: int) -> list[_Array]:
     sums = torch.zeros(items, rows.shape[1], dtype=torch.float64)
     sums.index_add_(0, owner.cpu(), rows.cpu().double())
@@ -61,8 +80,13 @@ class Standard:
     @classmethod
     def of(cls, numbers: _Array) -> Standard:
         """Learn from training items; a column that does not vary becomes zeros."""
-        scale = numbers.std(axis=0)
-        return cls(numbers.mean(axis=0), np.where(scale > 0, scale, np.inf))
+        if not np.isfinite(numbers).all():
+            raise EstimatorError("sums of the features are beyond floating point: scale them down")
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, scale = numbers.mean(axis=0), numbers.std(axis=0)
+        # the mean of equal numbers is not always that number
+        varies = np.isfinite(scale) & (scale > _ROUNDING * np.abs(mean))
+        return cls(np.where(np.isfinite(mean), mean, 0), np.where(varies, scale, np.inf))
 
     def __call__(self, numbers: _Array) -> _Array:
         """Return the numbers standardized."""
@@ -71,5 +95,6 @@ class Standard:
                 f"the items have {numbers.shape[1]} numbers beside their graphs, those of the "
                 f"training set {len(self.mean)}: give the same features and descriptors"
             )
-        standard: _Array = (numbers - self.mean) / self.scale
-        return standard.clip(-_WIDEST, _WIDEST)
+        with np.errstate(over="ignore"):
+            standard: _Array = (numbers - self.mean) / self.scale
+        return np.nan_to_num(standard).clip(-_WIDEST, _WIDEST)

@@ -25,6 +25,7 @@ from edgnn.models.counts._table_learners import (
     dense,
     dense_pieces,
     held_out_folds,
+    quietly,
     trees_columns,
 )
 from edgnn.models.counts._trees import Trees
@@ -210,7 +211,8 @@ class Forest:
             # outputs count alike, whatever their units
             spread = targets.std(axis=0)
             scale = np.where(spread > 0, spread, 1.0)
-        forest.fit(values[items], targets / scale, sample_weight=group.weights(items))
+        weight = group.weights(items)
+        quietly(forest.fit, values[items], targets / scale, sample_weight=weight)
         return _Grown.of(forest, group, items, scale)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,16 @@ from torch import Tensor
 from edgnn._arrays import to_array, to_tensor
 from edgnn._hashing import mix
 from edgnn.errors import EstimatorError
-from edgnn.graphs import Graphs, Vocabulary
+from edgnn.graphs import UNKNOWN, Graphs, Vocabulary
 
 _Array = np.ndarray[Any, Any]
 
 _LABEL = "label"
 _SHORTEST_CYCLE = "cycle"
-_MOST_KINDS = 16  # of an edge attribute; what is beyond counts as the last
+_MOST_KINDS = 16  # of an attribute below; what is beyond counts as the last
+#: What of edges takes few values, from 0 on; of all else hashes are taken.
+_SMALL = {_LABEL, _SHORTEST_CYCLE, "stereo", "conjugated", "in_ring", "ring_size"}
+_MOST_NUMBERS = 2**16  # of edges; hashes are folded to so many
 
 
 @dataclass(frozen=True)
@@ -73,18 +78,12 @@ def relabeled(graphs: Graphs, labeling: Labeling) -> Graphs:
     A node's number is a hash of its label number and attributes, so it is the same in every
     collection that numbers labels alike; an edge's is small, as color refinement counts them.
     """
-    cycles = None
-    if _SHORTEST_CYCLE in labeling.node + labeling.edge:
-        cycles = graphs.with_node_labels(None).with_edge_labels(None).with_ring_sizes()
+    cycles = with_cycles(graphs, labeling)
     node = torch.zeros(graphs.num_nodes, dtype=torch.int64)
     for name in labeling.node:
-        values = _values(graphs, name, "node", cycles)
+        values = values_of(graphs, name, "node", cycles)
         node = to_tensor(mix(to_array(mix_in(node, values)), 7))
-    edge, kinds = torch.zeros(graphs.num_edges, dtype=torch.int64), 1
-    for name in labeling.edge:
-        values = _values(graphs, name, "edge", cycles)
-        size = len(graphs.edge_vocabulary) + 1 if name == _LABEL else _MOST_KINDS
-        edge, kinds = edge * size + values.clamp(0, size - 1), kinds * size
+    edge, kinds = _edge_numbers(graphs, labeling, cycles)
     return Graphs._trusted(
         node_label=node,
         edge_source=graphs.edge_source,
@@ -92,8 +91,39 @@ def relabeled(graphs: Graphs, labeling: Labeling) -> Graphs:
         edge_label=edge,
         graph_offset=graphs.graph_offset,
         node_vocabulary=Vocabulary([None]),
-        edge_vocabulary=Vocabulary(range(kinds)),
+        edge_vocabulary=_numbers(kinds),
     )
+
+
+def with_cycles(graphs: Graphs, labeling: Labeling) -> Graphs | None:
+    """Return the graphs with their shortest cycles as labels, where the labeling reads them."""
+    if _SHORTEST_CYCLE not in labeling.node + labeling.edge:
+        return None
+    return graphs.with_node_labels(None).with_edge_labels(None).with_ring_sizes()
+
+
+def _edge_numbers(graphs: Graphs, labeling: Labeling, cycles: Graphs | None) -> tuple[Tensor, int]:
+    """Return the numbers of edges, and how many numbers there can be.
+
+    Which there can be depends on the labeling and on the labels that are known, not on the graphs:
+    an edge has the same number in every collection.
+    """
+    columns = [values_of(graphs, name, "edge", cycles) for name in labeling.edge]
+    known = len(graphs.edge_vocabulary) - (UNKNOWN in graphs.edge_vocabulary)
+    sizes = [known + 1 if name == _LABEL else _MOST_KINDS for name in labeling.edge]
+    edge = torch.zeros(graphs.num_edges, dtype=torch.int64)
+    if prod(sizes) > _MOST_NUMBERS or not set(labeling.edge) <= _SMALL:
+        for values in columns:
+            edge = to_tensor(mix(to_array(mix_in(edge, values)), 7))
+        return edge % _MOST_NUMBERS, _MOST_NUMBERS
+    for values, size in zip(columns, sizes, strict=True):
+        edge = edge * size + values.clamp(0, size - 1)
+    return edge, prod(sizes)
+
+
+@cache
+def _numbers(kinds: int) -> Vocabulary:
+    return Vocabulary(range(kinds))
 
 
 def mix_in(hashes: Tensor, values: Tensor) -> Tensor:
@@ -101,7 +131,8 @@ def mix_in(hashes: Tensor, values: Tensor) -> Tensor:
     return hashes * 31 + values
 
 
-def _values(graphs: Graphs, name: str, what: str, cycles: Graphs | None) -> Tensor:
+def values_of(graphs: Graphs, name: str, what: str, cycles: Graphs | None) -> Tensor:
+    """Return what a labeling reads of every node or edge under one of its names."""
     if name == _LABEL:
         label: Tensor = getattr(graphs, f"{what}_label")
         return label

@@ -34,7 +34,8 @@ Comparison = Literal["tanimoto", "log-cosine"]
 #: Most rounds of refinement.
 DEEPEST = 100
 
-_FARTHEST = 8  # edges between two nodes of a pair
+#: Most edges between two nodes of a pair.
+FARTHEST = 8
 _LEAST_ITEMS = 2  # that must differ in a column
 
 
@@ -65,7 +66,7 @@ class View:
     @property
     def name(self) -> str:
         """What the view is called."""
-        pairs = f"pairs up to {_FARTHEST} edges apart of " if self.kind == "pairs" else ""
+        pairs = f"pairs up to {FARTHEST} edges apart of " if self.kind == "pairs" else ""
         return f"{pairs}{self.labeling.name} ({self.scheme})"
 
     def count(self, graphs: Graphs) -> tuple[Counts, ...]:
@@ -73,7 +74,7 @@ class View:
         labeled = relabeled(graphs, self.labeling)
         colors = [hashes.cpu().numpy() for hashes in signatures(labeled, self.rounds, self.scheme)]
         if self.kind == "pairs":
-            return (pair_counts(labeled, colors[-1], _FARTHEST),)
+            return (pair_counts(labeled, colors[-1], FARTHEST),)
         owner = labeled.graph_of_node.cpu().numpy()
         return tuple(color_counts(colors, owner, len(labeled)))
 
@@ -211,6 +212,8 @@ def view_from(facts: Mapping[str, Any]) -> View:
     kind, scheme, rounds = facts["kind"], facts["scheme"], facts["rounds"]
     if kind not in ("colors", "pairs") or type(rounds) is not int or not 0 <= rounds <= DEEPEST:
         raise ValueError(f"{short(dict(facts))} is no view of graphs")
+    if scheme not in get_args(Scheme):
+        raise ValueError(f"{short(scheme)} is no scheme of refinement")
     labeling = Labeling(str(facts["labeling"]), _texts(facts["node"]), _texts(facts["edge"]))
     comparisons: Any = _texts(facts["comparisons"])
     if not comparisons or not set(comparisons) <= set(get_args(Comparison)):

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from edgnn.models._state import to_tensor
+from edgnn.models.counts._features import Standard
 from edgnn.models.counts._parts import Counts
 from edgnn.models.counts._representation import Columns, Represented, View, view_facts, view_from
 
@@ -79,6 +80,44 @@ def pack_views(views: tuple[View, ...]) -> list[dict[str, Any]]:
 def unpack_views(stored: Any) -> tuple[View, ...]:
     """Return what :func:`pack_views` stored."""
     return tuple(view_from(view) for view in stored)
+
+
+def pack_standard(standard: Standard, prefix: str) -> dict[str, Tensor]:
+    """Return how numbers are standardized as tensors; of a column that does not vary, scale 0."""
+    scale = np.where(np.isinf(standard.scale), 0.0, standard.scale)
+    return {f"{prefix}mean": to_tensor(standard.mean), f"{prefix}scale": to_tensor(scale)}
+
+
+def unpack_standard(tensors: Mapping[str, Tensor], prefix: str) -> Standard:
+    """Return what :func:`pack_standard` stored."""
+    mean, scale = (_numbers(tensors[f"{prefix}{name}"], 1) for name in ("mean", "scale"))
+    if len(mean) != len(scale) or (scale < 0).any():
+        raise ValueError("the stored means and scales of numbers are damaged")
+    return Standard(mean, np.where(scale > 0, scale, np.inf))
+
+
+def unpack_shares(stored: Any, learned: Any) -> dict[str, float]:
+    """Return the share of each learner; what was not learned has none, and all sum to 1."""
+    shares = {name: float(share) for name, share in stored.items()}
+    positive = all(share > 0 for share in shares.values())
+    if not positive or not set(shares) <= set(learned) or abs(sum(shares.values()) - 1) > 1e-6:
+        raise ValueError("the stored shares of the learners are damaged: they must sum to 1")
+    return shares
+
+
+def check_columns(views: tuple[View, ...], columns: Columns) -> None:
+    """Raise where stored columns are not of what the views count."""
+    rounds = [1 if view.kind == "pairs" else view.rounds + 1 for view in views]
+    if [len(names) for names in columns.names] != rounds:
+        raise ValueError("the stored columns are not those of the stored views")
+
+
+def check_task(task: str, outputs: int, expected: str, wanted: int) -> None:
+    """Raise where a stored learner has learned other targets than its model."""
+    if (task, outputs) != (expected, wanted):
+        raise ValueError(
+            f"a stored learner has {outputs} outputs ({task}), the model {wanted} ({expected})"
+        )
 
 
 def _part_counts(stored: Any, views: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, get_args
@@ -38,6 +39,10 @@ class FittedTable(Protocol):
 
     Stored by :func:`pack_fields` and read by :func:`unpack_fields`; call :meth:`check` then.
     """
+
+    @property
+    def task(self) -> Task:
+        """What the targets are."""
 
     @property
     def held_out(self) -> Array:
@@ -394,6 +399,19 @@ def linked(raw: Array, task: str) -> Array:
         return np.stack([1 - second, second], axis=1)
     of_classes: Array = softmax(raw, axis=1)
     return of_classes
+
+
+def quietly(fit: Any, *given: Any, **options: Any) -> Any:
+    """Learn; weights that are not exact are judged by the inner folds as they are.
+
+    That there are nearly as many classes as items is nothing to warn of either.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        return fit(*given, **options)
 
 
 def check_options(learner: Any, rules: Rules) -> None:

@@ -59,6 +59,7 @@ class ECFPModel(CalibratedModel):
     def _learn(self, data: Data) -> None:
         problem = self._problem(data)
         table = self._table(graphs_of(data.items))
+        self.remember(data)
         self._columns = table.shape[1]
         self._fitted = _LEARNERS[self.learner].fit(
             table,

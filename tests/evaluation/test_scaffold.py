@@ -9,6 +9,8 @@ from rdkit.Chem.Scaffolds import MurckoScaffold
 import edgnn
 from edgnn.errors import MissingDependencyError
 from edgnn.evaluation import EvaluationError, kfold, scaffold, scaffold_groups
+from edgnn.io import from_mols, read_smiles
+from varied_molecules import VARIED
 
 SMILES = [
     "Cc1ccccc1",  # benzene
@@ -136,14 +138,27 @@ _PIECES = [
 def test_a_fixed_split_of_smiles_is_that_of_ogb(smiles):
     expected = _split_of_ogb(smiles)
     assume(all(expected))
-    (split,) = scaffold(smiles, repeats=1, balanced=False)
-    assert (split.train.tolist(), split.valid.tolist(), split.test.tolist()) == expected
+    for molecules in (smiles, edgnn.from_smiles(smiles)):
+        (split,) = scaffold(molecules, repeats=1, balanced=False)
+        assert (split.train.tolist(), split.valid.tolist(), split.test.tolist()) == expected
 
 
 def test_charges_and_hydrogens_of_smiles_tell_frameworks_apart():
     assert scaffold_groups(["C1CC[NH2+]CC1", "C1CCNCC1", "CN1CCCCC1"]).tolist() == [0, 1, 1]
-    assert scaffold_groups(edgnn.from_smiles(["C1CC[NH2+]CC1", "C1CCNCC1"])).tolist() == [0, 0]
+    graphs = edgnn.from_smiles(["C1CC[NH2+]CC1", "C1CCNCC1", "CN1CCCCC1"])
+    assert scaffold_groups(graphs).tolist() == [0, 1, 1]
+    bare = edgnn.from_smiles(["C1CC[NH2+]CC1", "C1CCNCC1"], attributes=False)
+    assert scaffold_groups(bare).tolist() == [0, 0]
 
 
 def test_a_molecule_with_more_bonds_than_rdkit_allows_has_a_framework():
     assert scaffold_groups(["Cc1ccc([B-2]2(C)=NCCO2)cc1", "C"]).tolist() == [0, 1]
+
+
+def test_graphs_of_varied_molecules_have_the_frameworks_of_their_smiles():
+    odd = ["Cc1ccc([B-2]2(C)=NCCO2)cc1", "c1ccc([B-2]2(C)=NCCO2)cc1"]
+    # the chain behind a double bond to a ring is cut off, which leaves hydrogens to be added
+    cut = ["CCC=C1CCCC1", "C=C1CCCC1", "CN=C1CCCC1", "N=C1CCCC1", "CC(C)=C1C=CC=C1", "CCn1cccc1"]
+    texts = [*VARIED, *odd, *cut]
+    mols = [read_smiles(text, check_valence=False)[0] for text in texts]
+    assert scaffold_groups(from_mols(mols)).tolist() == scaffold_groups(texts).tolist()

@@ -303,3 +303,22 @@ def test_where_links_beyond_the_part_count_for_degrees_several_changes_are_not_c
             ]
             smaller += any(estimator.predict(item)[0] != found.before for item in fewer)
     assert smaller
+
+
+def test_attributes_and_features_of_a_graph_do_not_disturb_its_explanation():
+    graphs, targets = chains()
+    beside = graphs.with_attributes(
+        node={"charge": range(graphs.num_nodes)}, edge={"order": range(graphs.num_edges)}
+    ).with_graph_features(np.arange(len(graphs)), "dose")
+    model = edgnn.GraphClassifier(max_epochs=5, random_state=0).fit(graphs, targets)
+    for number in (0, 3):
+        one, other = (counter_example(model, part[number]) for part in (graphs, beside))
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert one.changes == other.changes
+            changed = other.graph
+            Graphs(**{name: getattr(changed, name) for name in Graphs.__dataclass_fields__})
+        scores = [
+            edgnn.explain.explain(model, part[number]).node_score for part in (graphs, beside)
+        ]
+        assert np.array_equal(*scores)

@@ -12,11 +12,11 @@ import edgnn
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.io import (
-    _descriptors,
     ecfp_counts,
     from_mols,
     from_smiles,
     rdkit_descriptors,
+    read_smiles,
     to_mols,
 )
 from varied_molecules import VARIED
@@ -89,6 +89,29 @@ def test_molecules_that_rdkit_cannot_sanitize_are_rebuilt_as_they_are():
     assert np.isfinite(rdkit_descriptors(from_mols(odd))[0]).all()
 
 
+def test_molecules_of_old_sets_with_odd_valences_are_rebuilt_and_described():
+    # RDKit's rules of valence have become stricter since these sets were made
+    texts = ["C[Al](C)(C)(C)C", "Cc1ccc([B-2]2(C)=NCCO2)cc1", "O=[Cl](=O)(C)C", "CCO"]
+    mols = [read_smiles(text, check_valence=False)[0] for text in texts]
+    graphs = from_mols(mols)
+    assert [flat(mol) for mol in to_mols(graphs)] == [flat(mol) for mol in mols]
+    assert (ecfp_counts(graphs).sum(axis=1) > 0).all()
+    values, names = rdkit_descriptors(graphs)
+    assert np.isfinite(values).all()
+    assert values[:, names.index("NumHeavyAtoms")].tolist() == list(graphs.sizes)
+
+
+def test_unknown_labels_become_dummy_atoms_and_bonds():
+    alcohols = from_smiles(["CO"])
+    mapped = from_smiles(["CN"], like=alcohols, unknown="map")
+    (mol,) = to_mols(mapped)
+    assert [atom.GetSymbol() for atom in mol.GetAtoms()] == ["C", "*"]
+    (mol,) = to_mols(from_smiles(["C=O"], like=alcohols, unknown="map"))
+    assert mol.GetBondWithIdx(0).GetBondType() == Chem.BondType.UNSPECIFIED
+    assert ecfp_counts(mapped).sum() == 3  # two atoms, and both together
+    assert np.isfinite(rdkit_descriptors(mapped)[0]).all()
+
+
 @pytest.mark.parametrize(
     ("graphs", "message"),
     [
@@ -159,8 +182,8 @@ def test_hydrogens_that_are_nodes_change_no_descriptor_and_no_fingerprint():
 def test_several_processes_compute_the_same(monkeypatch):
     graphs = from_smiles(VARIED[:12])
     one = rdkit_descriptors(graphs)[0], ecfp_counts(graphs)
-    monkeypatch.setattr(_descriptors, "_MANY", 5)
-    monkeypatch.setattr(_descriptors, "_AT_ONCE", 4)
+    monkeypatch.setattr("edgnn.io._descriptors._MANY", 5)
+    monkeypatch.setattr("edgnn.io._descriptors._AT_ONCE", 4)
     monkeypatch.setattr("joblib.Parallel", lambda jobs: lambda calls: [f(*a) for f, a, _ in calls])
     assert np.array_equal(rdkit_descriptors(graphs, n_jobs=2)[0], one[0])
     assert (ecfp_counts(graphs, n_jobs=2) != one[1]).nnz == 0

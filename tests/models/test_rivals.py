@@ -17,7 +17,7 @@ EVERY = [
     (name, level)
     for name, entry in MODELS.items()
     for level in entry.levels
-    if name not in ("edgnn", "gnn", "joint", "ridge", "blend")
+    if name not in ("edgnn", "gnn", "joint", "ridge", "blend", "ecfp")
 ]
 
 

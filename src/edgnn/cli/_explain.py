@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _PAGE = "explanation.html"
 _SCORES = ("score", "removal", "label", "gradient")
-_MOST_REASONS, _MOST_IN_FULL = 8, 5
+_MOST_REASONS, _MOST_IN_FULL, _MOST_SIMILAR = 8, 5, 4
 _BAR_WIDTH, _LONGEST_REASON, _LONGEST_TEXT = 12, 90, 2000
 
 
@@ -222,7 +222,19 @@ def _explain_one(subject: _Subject, position: int, target: Any, counter: bool) -
         searched,
         tuple(subject.target_names),
         subject.smiles.get(position, ""),
+        *_similar(model, item),
     )
+
+
+def _similar(model: Any, item: Any) -> tuple[Any, Any]:
+    """Return the training items that an item resembles, and their graphs; nothing where unknown."""
+    if not hasattr(model, "similar"):
+        return (), None
+    try:
+        (found,) = model.similar(item, _MOST_SIMILAR)
+        return found, model.similar_graphs([near.position for near in found])
+    except EdgnnError:  # not of this model, or its training items are not kept
+        return (), None
 
 
 def _tracked(positions: list[int], quiet: bool) -> Iterable[int]:
@@ -338,10 +350,26 @@ def _print_one(screen: Any, item: Explained, *, first: bool) -> None:
         if first:
             screen.print(_safe(item.unit))
         screen.print()
+    _print_similar(screen, item)
     texts = (item.left_out, fidelity_text(item), counter_text(item), item.others if first else "")
     for text in texts:
         if text:
             screen.print(_safe(text))
+    screen.print()
+
+
+def _print_similar(screen: Any, item: Explained) -> None:
+    """Print the training items that it resembles most, with what they add to the score."""
+    from edgnn._words import number
+    from edgnn.report.draw import signed
+
+    if not item.similar:
+        return
+    table = result_table("most similar training items", "similarity", "known", "adds")
+    for near, share in zip(item.similar, item.similar_shares, strict=True):
+        name, known = _safe(near.name, _LONGEST_REASON), _safe(item.known_text(near.target))
+        table.add_row(name, number(near.similarity), known, signed(share))
+    screen.print(table)
     screen.print()
 
 

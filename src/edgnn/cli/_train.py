@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn._paths import CONFIG, check_new_run
+from edgnn._words import with_article
 from edgnn.cli._choices import Choice
 from edgnn.cli._complete import sources
 from edgnn.cli._memory import MemoryOption, ceiling
@@ -24,6 +25,8 @@ from edgnn.cli._ranks import Lead, agree, joined, launch, received, restarted
 from edgnn.cli._resume import check_same, stored_origin, test_set_of
 from edgnn.cli._show import introduction, print_candidates, print_training
 from edgnn.cli._source import Source, check_files
+from edgnn.cli._update import update_run
+from edgnn.cli._usage import missing_option
 from edgnn.errors import EdgnnError, RunError
 
 if TYPE_CHECKING:
@@ -46,12 +49,23 @@ TestSet = Annotated[
 @training_command(test=TestSet)
 def train(
     context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder to make.")],
     source: Annotated[
         str | None,
         typer.Argument(
             autocompletion=sources,
             help="A data set's name, or a file or folder in any format edgnn reads.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="RUN", help="The run folder to make.")
+    ] = None,
+    update: Annotated[
+        Path | None,
+        typer.Option(
+            "--update",
+            metavar="RUN",
+            help="Learn from more items: the model of this run (of auto) is fitted to its training "
+            "items and the new ones, in its folder or in --out.",
         ),
     ] = None,
     resume: Annotated[
@@ -80,6 +94,18 @@ def train(
     torchrun (torchrun --nproc-per-node 2 -m edgnn train ...), several processes train a network
     together.
     """
+    if update is not None:
+        if resume or overwrite:
+            raise EdgnnError(
+                "--update is for a run that has ended: leave --resume, --overwrite out"
+            )
+        asked = choices.with_config()
+        given = asked.options | asked.parameters
+        with ceiling(memory, source):
+            update_run(update, source, out, given, asked.data_dir, quiet=quiet, as_json=as_json)
+        return
+    if out is None:
+        raise missing_option("--out", context)
     resumed = _stored_source(out) if resume and memory else None
     with ceiling(memory, source, resumed), joined() as group:
         request = _Request(out, choices.with_config(), quiet, as_json, context.meta["command"])
@@ -147,6 +173,8 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
             "leave out one of the two"
         )
     data = source.load()
+    if lead.group is not None and not {"model", "settings"} & set(options):
+        options = options | {"model": "edgnn"}  # networks alone are trained by several processes
     choice = Choice.of(options, request.parameters, data)
     if lead.group is not None:
         check_ranks(choice.model)
@@ -189,6 +217,8 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
     )
     store_split(run, split)
     lead.send(run, source.stored())
+    if choice.reason and not request.quiet and not request.as_json:
+        typer.echo(choice.reason)
     _train(request, run, model, source, data, split, lead.group)
 
 
@@ -240,7 +270,8 @@ def _resuming(run: RunFolder, model: Model) -> str:
     from edgnn.models import checkpoint_epoch
 
     if not model.trains_by_epochs:
-        return f"starting {run.path} again: a {type(model).__name__} has no epochs to resume after"
+        kind = with_article(type(model).__name__)
+        return f"starting {run.path} again: {kind} has no epochs to resume after"
     epoch = checkpoint_epoch(run)
     verb = "ending" if epoch >= model.max_epochs else "resuming"
     return f"{verb} {run.path} after epoch {epoch}"

@@ -49,6 +49,13 @@ class _Explained(UsageError):  # type: ignore[misc, valid-type]
     """An error whose message is complete."""
 
 
+def missing_option(name: str, context: Any) -> Exception:
+    """Return the error of a command line without an option that it needs."""
+    kind: Any = UsageError
+    error: Exception = kind(f"Missing option '{name}'", ctx=context)
+    return error
+
+
 def usage_words(error: Any) -> str:
     """Return what to say about a command line that cannot be used."""
     if isinstance(error, _Explained):

@@ -13,7 +13,14 @@ from edgnn.evaluation._pool import fraction_count
 from edgnn.evaluation._splits import Split, bases, member_seed
 from edgnn.evaluation._targets import Array, missing, target_array
 from edgnn.graphs import Graphs
-from edgnn.io import chem, divide_by_frequency, framework, read_smiles
+from edgnn.io import (
+    chem,
+    divide_by_frequency,
+    framework,
+    holds_molecules,
+    read_smiles,
+    to_mols,
+)
 
 _BONDS = ("single", "double", "triple", "aromatic")
 
@@ -48,8 +55,8 @@ def scaffold(
     balanced : bool
         Without it, scaffolds come from the most to the least frequent, as in OGB and DeepChem:
         always the same split, with the rare ones in the test part; seeds are those of the models.
-        Of equally frequent scaffolds, the one that appears last comes first. Given SMILES, the
-        split is that of OGB.
+        Of equally frequent scaffolds, the one that appears last comes first. Given SMILES, or
+        graphs read from them, the split is that of OGB.
     """
     group = scaffold_groups(molecules)
     items = np.arange(len(group))
@@ -105,15 +112,16 @@ def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
 
     Numbers are given in order of first appearance. The scaffold is the rings and the chains between
     them, with what is double-bonded to either. Stereochemistry does not count; charges and
-    hydrogens count where they are given, in SMILES. All molecules without a ring have the same,
-    empty scaffold.
+    hydrogens count where they are given, in SMILES and in the attributes of graphs that were read
+    from molecules. All molecules without a ring have the same, empty scaffold.
 
     Parameters
     ----------
     molecules : Graphs or sequence of SMILES
-        Graphs are read back as molecules by their labels: element symbols, and ``"single"``,
-        ``"double"``, ``"triple"`` or ``"aromatic"`` bonds. Graphs with other labels need SMILES as
-        graph names, as :func:`edgnn.from_smiles` gives them.
+        Graphs are read back as molecules by their labels and attributes, as
+        :func:`edgnn.io.to_mols` does; without attributes by labels alone: element symbols, and
+        ``"single"``, ``"double"``, ``"triple"`` or ``"aromatic"`` bonds. Graphs with other labels
+        need SMILES as graph names, as :func:`edgnn.from_smiles` gives them.
     """
     if isinstance(molecules, Graphs):
         frameworks = _frameworks(molecules)
@@ -143,6 +151,8 @@ def _from_smiles(text: Any, position: int, hint: str = "") -> Any:
 
 
 def _frameworks(graphs: Graphs) -> list[str]:
+    if holds_molecules(graphs):
+        return [framework(mol) for mol in to_mols(graphs)]
     table = chem().GetPeriodicTable()
     symbols = {table.GetElementSymbol(number) for number in range(1, 119)}
     are_atoms = all(label in symbols for label in graphs.node_vocabulary)

@@ -22,6 +22,8 @@ from edgnn.explain._names import (
     node_words,
 )
 from edgnn.explain._relations import path_text
+from edgnn.graphs import Graphs
+from edgnn.models import Similar
 
 _ODDS = "1 makes the odds 2.7 times as high, 3 makes them 20 times as high"
 
@@ -47,6 +49,10 @@ class Explained:
         What class numbers mean; of labels or outputs, their names. Default: classes as they are.
     smiles : str
         Of a molecule: what it is, where its name does not say so.
+    similar : sequence of Similar
+        The training items that it resembles most, of a model that knows them.
+    similar_graphs : Graphs, optional
+        These training items.
     """
 
     explanation: Explanation
@@ -56,6 +62,8 @@ class Explained:
     searched: bool = False
     class_names: Sequence[str] = ()
     smiles: str = ""
+    similar: Sequence[Similar] = ()
+    similar_graphs: Graphs | None = None
 
     @cached_property
     def molecule(self) -> bool:
@@ -118,6 +126,17 @@ class Explained:
             labels = np.flatnonzero(np.asarray(prediction)).tolist()
             return ", ".join(map(self.class_text, labels)) or "no label"
         return self.class_text(prediction)
+
+    def known_text(self, target: Any) -> str:
+        """Return what is known of a training item, as a prediction of it would be called."""
+        if self.several_labels:
+            return self.prediction_text(np.asarray(target) == 1)
+        return self.prediction_text(target)
+
+    @property
+    def similar_shares(self) -> list[float]:
+        """What each similar training item adds to the score of what is explained."""
+        return [float(near.share[self.explanation.target_index]) for near in self.similar]
 
     def class_text(self, value: Any) -> str:
         """Return what a class, label or output is called."""

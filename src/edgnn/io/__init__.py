@@ -35,7 +35,7 @@ from edgnn.io._scaffolds import divide_by_frequency, framework
 from edgnn.io._separated import read_rows, refuse_spreadsheet
 from edgnn.io._structure_files import open_structure, write_structure
 from edgnn.io._tables import read_tables, write_tables
-from edgnn.io._to_mols import to_mols
+from edgnn.io._to_mols import holds_molecules, to_mols
 from edgnn.io._tu import read_tu, write_tu
 from edgnn.io.datasets import Dataset, load_dataset
 
@@ -67,6 +67,7 @@ __all__ = [
     "from_pyg",
     "from_sdf",
     "from_smiles",
+    "holds_molecules",
     "listed",
     "load_dataset",
     "molecule_records",

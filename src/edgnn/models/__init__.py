@@ -7,8 +7,16 @@ from edgnn.models._fingerprint import fingerprint
 from edgnn.models._finite import check_outputs
 from edgnn.models._items import Items, graphs_of, in_pieces
 from edgnn.models._majority import MajorityClassifier, MeanRegressor
-from edgnn.models._make import make_model, model_parts
-from edgnn.models._model import ClassifierModel, Model, NotFitted, RegressorModel, load_model
+from edgnn.models._make import default_model, make_model, model_parts, network_parameters
+from edgnn.models._model import (
+    ClassifierModel,
+    Model,
+    NotFitted,
+    RegressorModel,
+    load_model,
+    replace_model,
+    write_model,
+)
 from edgnn.models._predict_table import (
     TablePiece,
     finite_parts,
@@ -44,6 +52,7 @@ from edgnn.models._runs import (
 from edgnn.models._table_files import check_table_file, csv_rows, write_table
 from edgnn.models._targets import decide, shaped
 from edgnn.models.counts._auto import AutoClassifier, AutoRegressor
+from edgnn.models.counts._reasons import Contributions, Rule, Similar
 from edgnn.models.kernels import (
     BlendGraphClassifier,
     FittedRidge,
@@ -67,6 +76,8 @@ from edgnn.models.networks._export_check import ProgramCheck
 from edgnn.models.networks._fleet import device_of, rebuilt
 from edgnn.models.networks._pipeline import is_small
 from edgnn.models.rivals import (
+    ECFPClassifier,
+    ECFPRegressor,
     GINGraphClassifier,
     GINNodeClassifier,
     PartCounts,
@@ -89,6 +100,9 @@ __all__ = [
     "BlendGraphClassifier",
     "ClassifierModel",
     "Coder",
+    "Contributions",
+    "ECFPClassifier",
+    "ECFPRegressor",
     "Estimator",
     "EstimatorError",
     "Exported",
@@ -119,8 +133,10 @@ __all__ = [
     "RidgeGraphClassifier",
     "RidgeNodeClassifier",
     "RidgeSolver",
+    "Rule",
     "SVMSolver",
     "Seen",
+    "Similar",
     "Solver",
     "SubgraphMatchingClassifier",
     "TablePiece",
@@ -138,6 +154,7 @@ __all__ = [
     "checkpoint_epoch",
     "csv_rows",
     "decide",
+    "default_model",
     "device_of",
     "estimator_of",
     "export",
@@ -153,12 +170,14 @@ __all__ = [
     "make_model",
     "memory_errors",
     "model_parts",
+    "network_parameters",
     "predict_table",
     "prediction_columns",
     "prediction_table",
     "probabilities",
     "random_walks",
     "rebuilt",
+    "replace_model",
     "shaped",
     "start_run",
     "subgraph_counts",
@@ -167,5 +186,6 @@ __all__ = [
     "unread_errors",
     "unseen_labels",
     "write_inputs",
+    "write_model",
     "write_table",
 ]

@@ -96,9 +96,9 @@ class Data:
         weight = None if self.weight is None else self.weight[positions]
         return Data(self.items[positions], self.y[positions], self.task, weight)
 
-    def followed_by(self, other: Data) -> Data:
-        """Return these items followed by those of a validation set."""
-        self._check_same_kind(other)
+    def followed_by(self, other: Data, name: str = "the validation set") -> Data:
+        """Return these items followed by others, which errors call by a name."""
+        self._check_same_kind(other, name)
         weight = None
         if self.weight is not None or other.weight is not None:
             weight = np.concatenate([self._weights(), other._weights()])
@@ -108,10 +108,10 @@ class Data:
     def _weights(self) -> _Array:
         return np.ones(len(self)) if self.weight is None else self.weight
 
-    def _check_same_kind(self, other: Data) -> None:
+    def _check_same_kind(self, other: Data, name: str) -> None:
         if self.y.shape[1:] != other.y.shape[1:] or self.task != other.task:
             raise EstimatorError(
-                f"the targets of the validation set have the shape {other.y.shape}, "
+                f"the targets of {name} have the shape {other.y.shape}, "
                 f"those of the training set {self.y.shape}: give both the same columns"
             )
         kinds = {self.y.dtype.kind, other.y.dtype.kind}
@@ -119,7 +119,7 @@ class Data:
         numbers = kinds - {"U", "S", "O"}
         if texts and numbers:
             raise EstimatorError(
-                f"the classes of the validation set are {other.y.dtype}, "
+                f"the classes of {name} are {other.y.dtype}, "
                 f"those of the training set {self.y.dtype}: use one type"
             )
 

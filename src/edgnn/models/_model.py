@@ -18,7 +18,7 @@ from torch import Tensor
 
 from edgnn._files import Path_
 from edgnn._rules import Rules
-from edgnn._words import one_line, short, similar
+from edgnn._words import one_line, short, similar, with_article
 from edgnn.errors import EstimatorError, RunError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models._coder import Coder, Seen
@@ -44,7 +44,7 @@ from edgnn.models._state import (
 )
 from edgnn.models._targets import Encoding, Task, read_classes, read_values, read_weight
 from edgnn.registry import LAYERS, MODELS, load_target
-from edgnn.training import MODEL, RunFolder
+from edgnn.training import MODEL, UPDATE, RunFolder
 from edgnn.wl import Coloring, refine
 
 _Array = np.ndarray[Any, Any]
@@ -294,6 +294,27 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         probability = self.predict_proba(items) if hasattr(self, "predict_proba") else None
         return Predictions(self.predict(items), probability)
 
+    @property
+    def offers_coverage(self) -> bool:
+        """Whether :meth:`covering_predictions` has an answer."""
+        return False
+
+    def covering_predictions(self, X: Any, coverage: float) -> Predictions:
+        """Return predictions with intervals, or sets of classes, that hold the truth so often.
+
+        Parameters
+        ----------
+        X : items
+            As :meth:`predict` takes them.
+        coverage : float
+            How often, from 0 to 1.
+        """
+        raise EstimatorError(
+            f"{with_article(type(self).__name__)} of {self.task} gives no intervals and no sets "
+            "of classes (--coverage): these are given by auto and its learners, of classes and "
+            "of values"
+        )
+
     def familiarity(self, X: Any) -> Familiarity | None:
         """Say how much of each item the training set contained, by the colors of its nodes.
 
@@ -472,7 +493,8 @@ def check_names(kind: type[Model], parameters: Mapping[str, Any]) -> None:
     for name in parameters:
         if name not in known:
             raise EstimatorError(
-                f"a {kind.__name__} has no parameter {short(name)}{similar(name, known)}"
+                f"{with_article(kind.__name__)} has no parameter {short(name)}"
+                f"{similar(name, known)}"
             )
 
 
@@ -492,6 +514,31 @@ def run_config(model: Model) -> dict[str, Any]:
 def write_model(run: RunFolder, model: Model) -> None:
     """Write what ``fit`` has learned into a run whose configuration names the model."""
     _write(run, *_stored(model))
+
+
+def replace_model(run: RunFolder, model: Model, **about: Any) -> None:
+    """Put a model into a trained run, whose configuration then says more; call it when locked.
+
+    The configuration names the file of the tensors, so an interruption leaves the old model or the
+    new one.
+    """
+    facts, tensors = _stored(model)
+    if run.config.get("tensors") == UPDATE:  # an earlier one was interrupted
+        _put_in_place(run, run.load_tensors(UPDATE))
+    run.save_tensors(UPDATE, tensors)
+    run.update_config(fitted=facts, tensors=UPDATE, **about)
+    _put_in_place(run, tensors)
+    run.remove(UPDATE)
+
+
+def _put_in_place(run: RunFolder, tensors: dict[str, Tensor]) -> None:
+    run.save_tensors(MODEL, tensors)
+    run.update_config(tensors=MODEL)
+
+
+def _tensors_of(run: RunFolder) -> dict[str, Tensor]:
+    """Return the tensors of a run's model."""
+    return run.load_tensors(UPDATE if run.config.get("tensors") == UPDATE else MODEL)
 
 
 def class_name(kind: type) -> str:
@@ -555,13 +602,14 @@ def _restored(kind: type[Any], run: RunFolder, changes: Mapping[str, Any]) -> An
     _check_layer(run, config["fitted"])
     try:
         model = kind(**(decode_parameters(config["parameters"], new_model) | dict(changes)))
-        tensors = run.load_tensors(MODEL)
+        tensors = _tensors_of(run)
         check_stored(run.path, MODEL, config["fitted"], tensors)
         _fill(model, config["fitted"], tensors)
     except _DAMAGE as error:
         reason = one_line(" ".join(str(error).split()))
         raise RunError(
-            f"{run.path} cannot be loaded as a {kind.__name__}: {type(error).__name__}: {reason}"
+            f"{run.path} cannot be loaded as {with_article(kind.__name__)}: "
+            f"{type(error).__name__}: {reason}"
         ) from None
     model.check_parameters()
     if model.trains_by_epochs:

@@ -97,7 +97,8 @@ class Inputs:
         """
         check_range(graphs, dtype)
         if device is not None:
-            graphs = graphs.to(device)
+            # attributes, which nothing here reads, stay where they are
+            graphs = graphs.labeled().to(device)
         structure = Structure.of(
             graphs,
             dtype=dtype,

@@ -30,6 +30,7 @@ from edgnn.report._explanation_picture import (
     drawn_as_molecule,
 )
 from edgnn.report._page import MOST, ReportError, write_page
+from edgnn.report._training_items import similar_values, similar_view
 from edgnn.report.draw import AGAINST, FIRST, FOR, signed
 
 _REASONS, _RELATIONS, _NEIGHBORS, _LABELS, _CLASSES = 12, 12, 4, 12, 12
@@ -121,6 +122,7 @@ def values_of(item: Explained) -> dict[str, Any]:
         "explanation": values,
         "fidelity": None if item.fidelity is None else item.fidelity.to_dict(),
         "counter_example": None if item.counter_example is None else item.counter_example.to_dict(),
+        **({"similar": similar_values(item)} if item.similar else {}),
     }
 
 
@@ -131,6 +133,7 @@ def _item_view(item: Explained) -> _View:
         "whole_name": _whole_name(item),
         **_predicted(item),
         **_pictures(item),
+        **similar_view(item),
         "reasons": _reasons(item),
         **_relations(item),
         "labels": _labels(item),

@@ -16,7 +16,7 @@ from edgnn.training._run_files import (
     PREDICTIONS,
     SPLITS,
 )
-from edgnn.training._run_folder import CONFIG, MODEL, RunFolder
+from edgnn.training._run_folder import CONFIG, MODEL, UPDATE, RunFolder
 from edgnn.training._sampled import fanouts
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
@@ -37,6 +37,7 @@ __all__ = [
     "MODEL",
     "PREDICTIONS",
     "SPLITS",
+    "UPDATE",
     "Blocks",
     "Epoch",
     "Fleet",

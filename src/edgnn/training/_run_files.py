@@ -25,6 +25,8 @@ PREDICTIONS, ENVIRONMENT, CHECKPOINT = (
     "environment.json",
     "checkpoint.safetensors",
 )
+#: Tensors of a model that is replaced, until they are in their place.
+UPDATE = "update.safetensors"
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _BLOCK = 2**12

@@ -25,6 +25,7 @@ from edgnn.training._run_files import (
     METRICS,
     PREDICTIONS,
     SPLITS,
+    UPDATE,
     append_line,
     load,
     make_folder,
@@ -48,10 +49,11 @@ __all__ = [
     "MODEL",
     "PREDICTIONS",
     "SPLITS",
+    "UPDATE",
     "RunFolder",
 ]
 
-_FILES = (CHECKPOINT, MODEL, METRICS, PREDICTIONS, SPLITS, HISTORY, ENVIRONMENT)
+_FILES = (CHECKPOINT, MODEL, UPDATE, METRICS, PREDICTIONS, SPLITS, HISTORY, ENVIRONMENT)
 
 
 class RunFolder:

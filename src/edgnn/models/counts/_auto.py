@@ -8,24 +8,34 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
+from sklearn.base import clone
 from torch import Tensor
 
-from edgnn._rules import POSITIVE, Rules, check, one_of, some_of, whole
+from edgnn._rules import POSITIVE, Rules, one_of, some_of, whole
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._data import Data
-from edgnn.models._finite import check_outputs
-from edgnn.models._items import Items, Level, graphs_of
-from edgnn.models._model import ClassifierModel, Model, RegressorModel
-from edgnn.models._predictions import Predictions
-from edgnn.models._seeds import RANDOM_STATE, root_seed
-from edgnn.models._state import pack_fields, pack_items, to_tensor, unpack_fields, unpack_items
-from edgnn.models._targets import Task, class_weights, decide, shaped
+from edgnn.models._items import graphs_of
+from edgnn.models._seeds import RANDOM_STATE
+from edgnn.models._state import pack_fields, to_tensor, unpack_fields
 from edgnn.models.counts._blend import blend_shares
 from edgnn.models.counts._boosting import Boosting
-from edgnn.models.counts._conformal import Conformal, check_coverage
+from edgnn.models.counts._calibrated import (
+    CalibratedClassifier,
+    CalibratedModel,
+    CalibratedRegressor,
+)
+from edgnn.models.counts._conformal import Conformal
 from edgnn.models.counts._features import Standard, numbers_of
 from edgnn.models.counts._forest import Forest
+from edgnn.models.counts._kept import (
+    MOST_KEPT,
+    extended,
+    pack_data,
+    unpack_data,
+    usable_part,
+    without,
+)
 from edgnn.models.counts._labelings import has_chemistry
 from edgnn.models.counts._problem import Problem
 from edgnn.models.counts._representation import (
@@ -51,94 +61,107 @@ from edgnn.models.counts._stored_counts import (
     unpack_standard,
     unpack_views,
 )
+from edgnn.models.counts._with_reasons import WithReasons
 
 _Array = np.ndarray[Any, Any]
 Learner = Literal["ridge", "sparse", "forest", "boosting"]
 
-_MOST_KEPT = 20_000  # training items that a run folder holds, for updates
 _MOST_COLUMNS = 3_000  # of the table that trees and linear models see
 _TABLE_ROUNDS = 2
-_NODES_AT_ONCE = 100_000
-_HUGE = 1e15  # values; squares of some thousand more fit into single precision
 
+# columns and folds so that each takes about as long as ridge; more of them hardly helped
 _TABLE_LEARNERS: dict[str, Any] = {
-    "sparse": SparseLinear(),
-    "forest": Forest(),
-    "boosting": Boosting(),
+    "sparse": SparseLinear(most_columns=750, strengths=15, folds=3),
+    "forest": Forest(trees=300),
+    "boosting": Boosting(most_columns=512, folds=3),
 }
 
 
-class CountModel(Model):
+class CountModel(CalibratedModel, WithReasons):
     """What the classifier and the regressor share."""
 
-    levels: ClassVar[tuple[Level, ...]] = ("graph",)
-    reads_attributes: ClassVar[bool] = True
     rules: ClassVar[Rules] = {
         "learners": some_of(*get_args(Learner)),
         "rounds": whole(1, DEEPEST),
-        "descriptors": one_of("auto", "rdkit", "none"),
+        "descriptors": one_of("auto", "rdkit", "none").or_none("as 'none'"),
         "random_state": RANDOM_STATE,
         "seconds": POSITIVE.or_none("as long as it takes"),
     }
 
     learners: Learner | Sequence[Learner]
     rounds: int
-    descriptors: Literal["auto", "rdkit", "none"]
+    descriptors: Literal["auto", "rdkit", "none"] | None
     seconds: float | None
-    random_state: Any
 
     _views: tuple[View, ...]
     _standard: Standard
     _columns: Columns
     _fitted: dict[str, Any]
     _shares: dict[str, float]
-    _conformal: Conformal | None
-    _codes: _Array | None
-
-    def check_parameters(self) -> None:
-        """Raise where a parameter makes no sense."""
-        check(self.get_params(deep=False), self.rules, EstimatorError)
+    _learned_from: Data | None
 
     # Learning
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from graphs and their targets.
+    def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more items: the model becomes what ``fit`` makes of all, the new ones last.
+
+        A model that was loaded can do so as long as its run folder holds its training items: up to
+        20,000 of them. With ``random_state`` a whole number and no limit of time, the model is the
+        same number by number. Where an error is raised, the model stays what it was.
 
         Parameters
         ----------
-        X : Graphs, or a list of them, or of SMILES strings
-            The items.
-        y : array-like
-            One class per item; or a matrix of labels 0 and 1; or numbers; NaN where missing.
-        sample_weight : array-like, optional
-            How much each item counts.
+        X, y, sample_weight
+            As of :meth:`fit`.
+
+        Examples
+        --------
+        >>> from edgnn import AutoRegressor
+        >>> model = AutoRegressor(learners="ridge", descriptors="none", random_state=0)
+        >>> model.fit(["C", "CC", "CCC"], [1, 2, 3]).update(["CCCC"], [4]).held_out_.shape
+        (4, 1)
         """
-        self.check_parameters()
-        data = self.read_training(X, y, sample_weight)
-        usable = np.flatnonzero(data.usable)
-        if not len(usable):
+        old = self._kept()
+        new = Data.read(self._items_of_level(X), y, (self.task,), sample_weight)
+        return self._become(extended(old, new))
+
+    def forget(self, items: Any) -> Self:
+        """Take training items out: the model becomes what ``fit`` makes of the others.
+
+        Parameters
+        ----------
+        items : int, str, or a list of them, or a mask
+            Positions among the items with a target, in the order of ``held_out_``, or names of
+            graphs; all items of a name are taken out.
+        """
+        return self._become(without(self._kept(), items))
+
+    def _kept(self) -> Data:
+        self._check_fitted()
+        if self._learned_from is None:
             raise EstimatorError(
-                "no item has a known target and a weight above zero: there is nothing to learn"
+                f"this model no longer has its training items (run folders hold up to "
+                f"{MOST_KEPT:,}): fit a new model on all items"
             )
-        self._learn(data[usable])
+        return self._learned_from
+
+    def _become(self, data: Data) -> Self:
+        fresh = clone(self)
+        fresh.check_parameters()
+        fresh._learn(usable_part(data))
+        parameters = self.get_params(deep=False)
+        self.__dict__.clear()
+        self.__dict__.update(fresh.__dict__ | parameters)
         return self
 
     def _learn(self, data: Data) -> None:
         # what raises comes first: a model is fitted from ``remember`` on
-        _refuse_huge(data)
-        graphs = graphs_of(data.items)
-        problem = Problem(
-            data.task,
-            data.codes,
-            data.encoding.outputs,
-            self._weights(data),
-            root_seed(self.random_state),
-        )
+        graphs, problem = graphs_of(data.items), self._problem(data)
         self._descriptors = _uses_descriptors(self.descriptors, graphs)
         numbers = numbers_of(graphs, self._descriptors)
         self._standard = Standard.of(numbers)
         self.remember(data)
-        self._codes = data.codes
+        self._learned_from = data
         self._views = default_views(graphs, self.rounds)
         items = self._counted(self._coder.encode(graphs), numbers)
         self._columns = Columns.of(items, _MOST_COLUMNS, _TABLE_ROUNDS)
@@ -204,30 +227,16 @@ class CountModel(Model):
             "blend": ", ".join(f"{name} {share:.2f}" for name, share in self._shares.items())
         }
 
-    def _weights(self, data: Data) -> _Array | None:
-        return data.weight
-
     def _counted(self, graphs: Graphs, numbers: _Array) -> Represented:
         counts = tuple(view.count(graphs) for view in self._views)
         return Represented(self._views, counts, self._standard(numbers))
 
     # Predicting
 
-    def _outputs(self, X: Any) -> tuple[_Array, _Array]:
-        """Return probabilities or values of items, and how unlike the training items each is."""
-        items = self.read_items(X)
-        if not len(items):  # an empty list has neither attributes nor features
-            return np.zeros((0, self._encoding.outputs)), np.zeros(0)
-        pieces = [self._piece(piece) for piece in _pieces(items)]
-        outputs, novelty = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-        check_outputs(outputs)
-        return outputs, novelty
-
-    def _piece(self, items: Items) -> tuple[_Array, _Array]:
-        graphs = graphs_of(items)
-        encoded = self._coder.encode(graphs)
-        # descriptors need the labels themselves: new items may have elements that are new
-        counted = self._counted(encoded, numbers_of(graphs, self._descriptors))
+    def _piece(self, graphs: Graphs) -> tuple[_Array, _Array]:
+        # descriptors come from the molecules as they are: encoding hides elements never seen
+        numbers = numbers_of(graphs, self._descriptors)
+        counted = self._counted(self._coder.encode(graphs), numbers)
         novelty = np.zeros(len(counted))
         total: Any = 0.0
         table: Any = None
@@ -256,10 +265,6 @@ class CountModel(Model):
                 "learned: name 'ridge' among the learners"
             )
         return self._outputs(X)[1]
-
-    def _calibrated(self) -> Any:
-        self._check_fitted()
-        return self._conformal
 
     def _novelty_column(self, novelty: _Array) -> dict[str, _Array]:
         return {"novelty": novelty} if "ridge" in self._fitted else {}
@@ -292,12 +297,8 @@ class CountModel(Model):
         if self._conformal is not None:
             _, own = pack_fields(self._conformal, "conformal.")
             tensors |= own
-        if self._codes is not None and len(self._codes) <= _MOST_KEPT:
-            # a run folder holds finite numbers alone
-            tensors |= pack_items(self._training_items()) | {
-                "codes": to_tensor(np.nan_to_num(self._codes)),
-                "codes.missing": to_tensor(np.isnan(self._codes)),
-            }
+        if self._learned_from is not None and len(self._learned_from) <= MOST_KEPT:
+            tensors |= pack_data(self._learned_from)
         return facts, tensors
 
     def set_state(self, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -315,11 +316,10 @@ class CountModel(Model):
         if self.task != "labels":
             self._conformal = unpack_fields(Conformal, {}, tensors, "conformal.")
             self._conformal.check(self.task, self._encoding.outputs)
-        self._codes = None
+        self._learned_from = None
         if "codes" in tensors:
-            self._items = unpack_items(tensors)
-            codes, missing = (tensors[name].numpy() for name in ("codes", "codes.missing"))
-            self._codes = np.where(missing, np.nan, codes) if missing.any() else codes
+            self._learned_from = unpack_data(tensors, self._encoding)
+            self._items = self._learned_from.items
 
     def _unpacked(self, name: str, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Any:
         """Return what a learner has learned, from what was stored."""
@@ -342,7 +342,7 @@ class CountModel(Model):
 
 
 @dataclass(eq=False, repr=False)
-class AutoClassifier(CountModel, ClassifierModel):
+class AutoClassifier(CountModel, CalibratedClassifier):
     """Classify graphs by counts of what they are made of, with the best of several learners.
 
     Graphs are counted once: colors of Weisfeiler–Lehman refinement round by round, and pairs of
@@ -388,82 +388,17 @@ class AutoClassifier(CountModel, ClassifierModel):
     (38, 2)
     """
 
-    tasks: ClassVar[tuple[Task, ...]] = ("classes", "labels")
-
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
-    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    descriptors: Literal["auto", "rdkit", "none"] | None = "auto"
     seconds: float | None = None
     class_weight: Any = None
     random_state: Any = None
 
-    def predict(self, X: Any) -> _Array:
-        """Return the most probable class of each item; of several labels, a matrix of 0 and 1.
-
-        Shapes
-        ------
-        → (n,) or (n, L)
-        """
-        return decide(self._outputs(X)[0], self._encoding)
-
-    def predict_proba(self, X: Any) -> _Array:
-        """Return the probability of each class, or of each label.
-
-        Shapes
-        ------
-        → (n, K) or (n, L)
-        """
-        return self._outputs(X)[0]
-
-    def predict_set(self, X: Any, coverage: float = 0.9, *, per_class: bool = False) -> _Array:
-        """Return, for each item, which classes are plausible.
-
-        The set of a new item like those of the training holds its class with the probability asked
-        for; it may hold several classes, or none where all are implausible.
-
-        Parameters
-        ----------
-        X : Graphs, or a list of them, or of SMILES strings
-            The items.
-        coverage : float
-            How often the set shall hold the true class.
-        per_class : bool
-            Whether that holds for the items of each class by itself.
-
-        Shapes
-        ------
-        → (n, K) of bool
-        """
-        coverage = check_coverage(coverage)
-        if self._calibrated() is None:
-            raise EstimatorError(
-                "sets are for one class per item; this model learned several labels"
-            )
-        members: _Array = self._calibrated().members(self._outputs(X)[0], coverage, per_class)
-        return members
-
-    def predictions(self, X: Any) -> Predictions:
-        """Return predictions with their probabilities, and the novelty of each item."""
-        probability, novelty = self._outputs(X)
-        return Predictions(
-            decide(probability, self._encoding), probability, self._novelty_column(novelty)
-        )
-
-    def _weights(self, data: Data) -> _Array | None:
-        weights = class_weights(self.class_weight, data.encoding)
-        if weights is None:
-            return data.weight
-        codes = data.codes
-        if isinstance(weights, str):
-            counts = np.bincount(codes, data.weight, minlength=data.encoding.outputs)
-            weights = counts.sum() / np.maximum(counts, 1) / data.encoding.outputs
-        of_items: _Array = np.asarray(weights)[codes]
-        return of_items if data.weight is None else of_items * data.weight
-
 
 @dataclass(eq=False, repr=False)
-class AutoRegressor(CountModel, RegressorModel):
+class AutoRegressor(CountModel, CalibratedRegressor):
     """Predict numbers of graphs from counts of what they are made of; see :class:`AutoClassifier`.
 
     Parameters
@@ -490,49 +425,12 @@ class AutoRegressor(CountModel, RegressorModel):
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
-    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    descriptors: Literal["auto", "rdkit", "none"] | None = "auto"
     seconds: float | None = None
     random_state: Any = None
 
-    def predict(self, X: Any) -> _Array:
-        """Return the value of each item.
 
-        Shapes
-        ------
-        → (n,) or (n, T)
-        """
-        return shaped(self._outputs(X)[0], self._encoding)
-
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> _Array:
-        """Return the lower and the upper end of an interval around each prediction.
-
-        The interval of a new item like those of the training holds its value with the probability
-        asked for. It is wider for items that are unlike the training items.
-
-        Parameters
-        ----------
-        X : Graphs, or a list of them, or of SMILES strings
-            The items.
-        coverage : float
-            How often the interval shall hold the true value.
-
-        Shapes
-        ------
-        → (n, 2) or (n, 2, T)
-        """
-        coverage = check_coverage(coverage)
-        outputs, novelty = self._outputs(X)
-        half = self._calibrated().half_widths(novelty, coverage)
-        ends = np.stack([outputs - half, outputs + half], axis=1)
-        return ends[:, :, 0] if self._encoding.flat else ends
-
-    def predictions(self, X: Any) -> Predictions:
-        """Return predictions, and the novelty of each item."""
-        values, novelty = self._outputs(X)
-        return Predictions(shaped(values, self._encoding), None, self._novelty_column(novelty))
-
-
-def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
+def _uses_descriptors(wish: str | None, graphs: Graphs) -> bool:
     """Return whether descriptors are computed; raise where they cannot be."""
     if wish == "auto":
         return has_chemistry(graphs)
@@ -542,26 +440,6 @@ def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
             "attributes: choose 'none' for other graphs"
         )
     return wish == "rdkit"
-
-
-def _refuse_huge(data: Data) -> None:
-    """Raise where squares of values overflow in what learns with single precision."""
-    if data.task != "values":
-        return
-    largest = float(np.nanmax(np.abs(data.y)))
-    if largest > _HUGE:
-        raise EstimatorError(
-            f"y holds values up to {largest:.3g}, whose squares overflow: choose a larger unit, or "
-            "learn their logarithms"
-        )
-
-
-def _pieces(items: Items) -> list[Items]:
-    """Return graphs some at a time, so that memory does not grow with their number."""
-    graphs = graphs_of(items)
-    size = max(1, _NODES_AT_ONCE * len(graphs) // max(graphs.num_nodes, 1))
-    starts = range(0, len(graphs), size)
-    return [graphs[start : start + size] for start in starts]
 
 
 def _held_out_scores(held_out: _Array, problem: Problem) -> dict[str, float]:

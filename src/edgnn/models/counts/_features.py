@@ -41,6 +41,24 @@ def numbers_of(graphs: Graphs, descriptors: bool) -> _Array:
     return np.hstack(columns)
 
 
+def number_names(graphs: Graphs, descriptors: bool) -> list[str]:
+    """Return what the columns of :func:`numbers_of` are called."""
+    names = list(graphs.graph_feature_names)
+    if graphs.graph_features is not None and not names:
+        names = [f"graph feature {place}" for place in range(graphs.graph_features.shape[1])]
+    for what in ("node", "edge"):
+        features = getattr(graphs, f"{what}_features")
+        places = range(0 if features is None else features.shape[1])
+        names += [
+            f"{kind} of {what} feature {place}" for kind in ("sum", "mean") for place in places
+        ]
+    if descriptors:
+        from edgnn.io import rdkit_descriptors
+
+        names += rdkit_descriptors(graphs[:0])[1]
+    return names
+
+
 def _sums_and_means(rows: Tensor, owner: Tensor, items: int) -> list[_Array]:
     sums = torch.zeros(items, rows.shape[1], dtype=torch.float64)
     sums.index_add_(0, owner.cpu(), rows.cpu().double())

@@ -78,12 +78,10 @@ def relabeled(graphs: Graphs, labeling: Labeling) -> Graphs:
     A node's number is a hash of its label number and attributes, so it is the same in every
     collection that numbers labels alike; an edge's is small, as color refinement counts them.
     """
-    cycles = None
-    if _SHORTEST_CYCLE in labeling.node + labeling.edge:
-        cycles = graphs.with_node_labels(None).with_edge_labels(None).with_ring_sizes()
+    cycles = with_cycles(graphs, labeling)
     node = torch.zeros(graphs.num_nodes, dtype=torch.int64)
     for name in labeling.node:
-        values = _values(graphs, name, "node", cycles)
+        values = values_of(graphs, name, "node", cycles)
         node = to_tensor(mix(to_array(mix_in(node, values)), 7))
     edge, kinds = _edge_numbers(graphs, labeling, cycles)
     return Graphs._trusted(
@@ -97,13 +95,20 @@ def relabeled(graphs: Graphs, labeling: Labeling) -> Graphs:
     )
 
 
+def with_cycles(graphs: Graphs, labeling: Labeling) -> Graphs | None:
+    """Return the graphs with their shortest cycles as labels, where the labeling reads them."""
+    if _SHORTEST_CYCLE not in labeling.node + labeling.edge:
+        return None
+    return graphs.with_node_labels(None).with_edge_labels(None).with_ring_sizes()
+
+
 def _edge_numbers(graphs: Graphs, labeling: Labeling, cycles: Graphs | None) -> tuple[Tensor, int]:
     """Return the numbers of edges, and how many numbers there can be.
 
     Which there can be depends on the labeling and on the labels that are known, not on the graphs:
     an edge has the same number in every collection.
     """
-    columns = [_values(graphs, name, "edge", cycles) for name in labeling.edge]
+    columns = [values_of(graphs, name, "edge", cycles) for name in labeling.edge]
     known = len(graphs.edge_vocabulary) - (UNKNOWN in graphs.edge_vocabulary)
     sizes = [known + 1 if name == _LABEL else _MOST_KINDS for name in labeling.edge]
     edge = torch.zeros(graphs.num_edges, dtype=torch.int64)
@@ -126,7 +131,8 @@ def mix_in(hashes: Tensor, values: Tensor) -> Tensor:
     return hashes * 31 + values
 
 
-def _values(graphs: Graphs, name: str, what: str, cycles: Graphs | None) -> Tensor:
+def values_of(graphs: Graphs, name: str, what: str, cycles: Graphs | None) -> Tensor:
+    """Return what a labeling reads of every node or edge under one of its names."""
     if name == _LABEL:
         label: Tensor = getattr(graphs, f"{what}_label")
         return label

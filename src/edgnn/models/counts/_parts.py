@@ -105,15 +105,25 @@ def pair_counts(graphs: Graphs, hashes: _Array, farthest: int) -> Counts:
 
     Distances ignore the direction of edges.
     """
-    pieces: list[tuple[_Array, _Array]] = []
+    names, source, _, _ = pairs_of(graphs, hashes, farthest)
     owner = graphs.graph_of_node.cpu().numpy()
+    return Counts.of(names, owner[source], len(graphs))
+
+
+def pairs_of(
+    graphs: Graphs, hashes: _Array, farthest: int
+) -> tuple[_Array, _Array, _Array, _Array]:
+    """Return the names of all pairs that :func:`pair_counts` counts, both nodes, and distances."""
+    nothing = np.zeros(0, dtype=np.int64)
+    pieces: list[tuple[_Array, ...]] = [(nothing,) * 4]
     for first, last in _pieces(graphs):
         for distance, (source, target) in enumerate(_at_distances(graphs, first, last, farthest)):
             both = mix(hashes[source] + hashes[target], distance + 1)
-            pieces.append((both, owner[source]))
-    names = np.concatenate([np.zeros(0, dtype=np.int64), *(piece[0] for piece in pieces)])
-    owners = np.concatenate([np.zeros(0, dtype=np.int64), *(piece[1] for piece in pieces)])
-    return Counts.of(names, owners, len(graphs))
+            pieces.append((both, source, target, np.full(len(both), distance + 1)))
+    names, sources, targets, distances = (
+        np.concatenate(arrays) for arrays in zip(*pieces, strict=True)
+    )
+    return names, sources, targets, distances
 
 
 def number_of_pairs(graphs: Graphs) -> int:

@@ -34,7 +34,8 @@ Comparison = Literal["tanimoto", "log-cosine"]
 #: Most rounds of refinement.
 DEEPEST = 100
 
-_FARTHEST = 8  # edges between two nodes of a pair
+#: Most edges between two nodes of a pair.
+FARTHEST = 8
 _LEAST_ITEMS = 2  # that must differ in a column
 
 
@@ -65,7 +66,7 @@ class View:
     @property
     def name(self) -> str:
         """What the view is called."""
-        pairs = f"pairs up to {_FARTHEST} edges apart of " if self.kind == "pairs" else ""
+        pairs = f"pairs up to {FARTHEST} edges apart of " if self.kind == "pairs" else ""
         return f"{pairs}{self.labeling.name} ({self.scheme})"
 
     def count(self, graphs: Graphs) -> tuple[Counts, ...]:
@@ -73,7 +74,7 @@ class View:
         labeled = relabeled(graphs, self.labeling)
         colors = [hashes.cpu().numpy() for hashes in signatures(labeled, self.rounds, self.scheme)]
         if self.kind == "pairs":
-            return (pair_counts(labeled, colors[-1], _FARTHEST),)
+            return (pair_counts(labeled, colors[-1], FARTHEST),)
         owner = labeled.graph_of_node.cpu().numpy()
         return tuple(color_counts(colors, owner, len(labeled)))
 

@@ -34,6 +34,8 @@ _ENOUGH = 8  # items to choose by
 _SAMPLE = 800  # items on which a mixture is chosen
 _MOST_EXACT = 4_000  # items that are all centers
 _CENTERS = 3_000  # of more items
+_FEWEST_CENTERS = 1_000
+_NUMBERS = 2 * 10**8  # of a matrix of items and centers
 _ROWS_AT_ONCE = 4_096
 _NEAREST = 5
 
@@ -59,10 +61,10 @@ class CountRidge:
         count, known = len(items), problem.known
         masks = {column.tobytes(): column for column in known.T}
         too_many = count > self.most_exact or (len(masks) > 1 and count > self.most_exact // 2)
-        size = min(count, self.centers)
+        size = min(count, self.centers, max(_FEWEST_CENTERS, _NUMBERS // count))
         chosen = np.sort(generator.permutation(count)[:size]) if too_many else np.arange(count)
         centers = items[chosen]
-        alike = similarity(items, centers, mixture)
+        alike = _in_pieces(items, centers, mixture)
         K = kernel(alike, width)
         weight = np.zeros((len(chosen), known.shape[1]))
         intercept = np.zeros(known.shape[1])
@@ -203,6 +205,17 @@ def similarity(items: Represented, centers: Represented, mixture: tuple[float, .
     return np.asarray(mean)
 
 
+def _in_pieces(items: Represented, centers: Represented, mixture: tuple[float, ...]) -> _Array:
+    """Return the similarities of all items, some of them at a time."""
+    if len(items) <= _ROWS_AT_ONCE:
+        return similarity(items, centers, mixture)
+    alike = np.empty((len(items), len(centers)), dtype=np.float32)
+    for start in range(0, len(items), _ROWS_AT_ONCE):
+        rows = np.arange(start, min(start + _ROWS_AT_ONCE, len(items)))
+        alike[rows] = similarity(items[rows], centers, mixture)
+    return alike
+
+
 def kernel(alike: _Array, width: float) -> _Array:
     """Return the kernel of similarities: exp(−width · (1 − s)), or the similarities themselves."""
     if not width:
@@ -312,13 +325,19 @@ def _novelty(K: _Array) -> _Array:
     return novelty.astype(np.float64)
 
 
-def _novelty_among(K: _Array, chosen: _Array) -> _Array:
+def _novelty_among(alike: _Array, chosen: _Array) -> _Array:
     """Return the novelty of training items, none being compared with itself."""
-    others = K.copy()
-    others[chosen, np.arange(len(chosen))] = -1
-    if K.shape[1] == 1:
-        return np.ones(len(K))
-    count = min(_NEAREST, K.shape[1] - 1)
-    nearest = np.partition(others, K.shape[1] - count, axis=1)[:, K.shape[1] - count :]
-    novelty: _Array = 1 - nearest.mean(axis=1)
-    return novelty.astype(np.float64)
+    if alike.shape[1] == 1:
+        return np.ones(len(alike))
+    count = min(_NEAREST, alike.shape[1] - 1)
+    center_of = np.full(len(alike), -1)
+    center_of[chosen] = np.arange(len(chosen))
+    novelty = np.empty(len(alike))
+    for start in range(0, len(alike), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        others = alike[rows].copy()
+        own = np.flatnonzero(center_of[rows] >= 0)
+        others[own, center_of[rows][own]] = -1
+        nearest = np.partition(others, alike.shape[1] - count, axis=1)[:, -count:]
+        novelty[rows] = 1 - nearest.mean(axis=1)
+    return novelty

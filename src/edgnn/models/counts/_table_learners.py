@@ -401,7 +401,7 @@ def linked(raw: Array, task: str) -> Array:
     return of_classes
 
 
-def quietly(fit: Any, *given: Any, **options: Any) -> None:
+def quietly(fit: Any, *given: Any, **options: Any) -> Any:
     """Learn; weights that are not exact are judged by the inner folds as they are.
 
     That there are nearly as many classes as items is nothing to warn of either.
@@ -411,7 +411,7 @@ def quietly(fit: Any, *given: Any, **options: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        fit(*given, **options)
+        return fit(*given, **options)
 
 
 def check_options(learner: Any, rules: Rules) -> None:

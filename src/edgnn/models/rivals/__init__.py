@@ -1,6 +1,7 @@
 """Rivals: the methods of the paper's tables, and today's common choices, as classifiers."""
 
 from edgnn.models.rivals._csm import SubgraphMatchingClassifier
+from edgnn.models.rivals._ecfp import ECFPClassifier, ECFPRegressor
 from edgnn.models.rivals._networks import (
     GINGraphClassifier,
     GINNodeClassifier,
@@ -16,6 +17,8 @@ from edgnn.models.rivals._wl_rdf import RDFWLClassifier
 from edgnn.models.rivals._wlsp import WLShortestPathClassifier
 
 __all__ = [
+    "ECFPClassifier",
+    "ECFPRegressor",
     "GINGraphClassifier",
     "GINNodeClassifier",
     "PartCounts",

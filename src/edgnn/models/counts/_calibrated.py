@@ -256,5 +256,5 @@ def _refuse_huge(data: Data) -> None:
 def _pieces(graphs: Graphs) -> Iterator[Graphs]:
     """Yield graphs some at a time, so that memory does not grow with their number."""
     size = max(1, _NODES_AT_ONCE * len(graphs) // max(graphs.num_nodes, 1))
-    for start in range(0, max(len(graphs), 1), size):
+    for start in range(0, len(graphs), size):
         yield graphs[start : start + size]

@@ -570,6 +570,8 @@ def test_a_budget_bounds_how_long_learners_are_tried(command, molecules, tmp_pat
     ended = command(*words, "--budget", "0.0001s")
     assert ended.code == 0, ended.err
     assert "no time left" in ended.out
+    told = json.loads(command(*words, "--overwrite", "--json", "--budget", "0.0001s").out)
+    assert [row["learner"] for row in told["tried"]] == ["ridge", "forest", "blend"]
     assert parameters_of(tmp_path / "run")["seconds"] == 0.0001
     resumed = command("train", "--resume", "--out", tmp_path / "run", "--budget", "2min")
     assert "has seconds=0.0001, not 120.0" in resumed.err

@@ -402,4 +402,6 @@ def _print_json(run: RunFolder) -> None:
     }
     if "search" in run.config:
         document["search"] = run.config["search"]
+    if "tried" in run.config.get("fitted", {}):
+        document["tried"] = run.config["fitted"]["tried"]
     print_json(plain(document | run.read_json("metrics.json")))

@@ -150,7 +150,7 @@ class WithReasons(Model):
         ('color', True, True)
         """
         count, data = check_count(count), self._kept()
-        graphs, items = self._represented(graphs_of(data.items))
+        graphs, items = self._training_counts(data)
         table = self._columns.table(items)
         sparse = self._sparse(table, data)
         numbers = number_names(graphs, self._descriptors)
@@ -161,6 +161,13 @@ class WithReasons(Model):
             self._rule(weight, column, holders, where, data)
             for weight, (column, holders, where) in zip(chosen, described, strict=True)
         ]
+
+    def _training_counts(self, data: Data) -> tuple[Graphs, Represented]:
+        """Return the training items; ridge may have kept their counts and descriptors."""
+        raw, ridge = graphs_of(data.items), self._fitted.get("ridge")
+        if ridge is None or len(ridge.centers) != len(data):
+            return self._represented(raw)
+        return self._coder.encode(raw), ridge.centers
 
     def _represented(self, raw: Graphs) -> tuple[Graphs, Represented]:
         """Return graphs as the model numbers their labels, and what it counts of them."""

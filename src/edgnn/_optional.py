@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +28,11 @@ _EXTRA_OF = {
 
 def optional(module: str, purpose: str) -> Any:
     """Import a module, or raise an error that names the purpose and the extra to install."""
+    loaded = sys.modules.get(module)
+    # readers ask several times per molecule, and the import system takes longer to answer
+    spec = getattr(loaded, "__spec__", None)
+    if loaded is not None and not getattr(spec, "_initializing", False):
+        return loaded
     try:
         return import_module(module)
     except ImportError as error:

@@ -53,6 +53,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}s"
 
 
+def with_article(name: str) -> str:
+    """Return a name behind its article: ``a RidgeClassifier``, ``an AutoClassifier``."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def number(value: float, percent: bool = False) -> str:
     """Return a value with four digits, or in percent with one decimal; a dash if it is NaN."""
     if math.isnan(value):

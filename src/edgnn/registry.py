@@ -123,6 +123,8 @@ class ModelEntry:
         :class:`edgnn.models.Model`.
     parameters : mapping
         The parameters that the name stands for, such as ``{"conv": "joint"}``.
+    class_parameters : mapping
+        Further ones of single classes, by class as in ``classes``.
     extra : str, optional
         The extra of this package that it needs installed.
     trains_by_epochs : bool
@@ -140,6 +142,7 @@ class ModelEntry:
     summary: str
     classes: Mapping[Level, Mapping[Task, str]]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    class_parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     extra: str | None = None
     trains_by_epochs: bool = False
     probabilities: bool = False
@@ -157,6 +160,14 @@ class ModelEntry:
 
     def find_class(self, level: Level, task: Task) -> Any:
         """Return the class for a level and a task; what the model cannot do is an error."""
+        return load_target(self._target(level, task))
+
+    def find_parameters(self, level: Level, task: Task) -> dict[str, Any]:
+        """Return the parameters that the name stands for where it learns such targets."""
+        own = self.class_parameters.get(self._target(level, task), {})
+        return {**self.parameters, **own}
+
+    def _target(self, level: Level, task: Task) -> str:
         if level not in self.classes:
             able = " and ".join(_ITEMS[known] for known in self.classes)
             raise EstimatorError(
@@ -169,7 +180,7 @@ class ModelEntry:
                 f"{self.name} learns {' and '.join(tasks)}, but the targets are {task}; "
                 f"for these there are {_names(level, task)}"
             )
-        return load_target(tasks[task])
+        return tasks[task]
 
 
 _ITEMS: dict[Level, str] = {"graph": "whole graphs", "node": "nodes"}
@@ -240,6 +251,30 @@ def _classifier(
     return ModelEntry(name, summary, classes, **facts)
 
 
+_AUTO: dict[Task, str] = {
+    "classes": "edgnn.models:AutoClassifier",
+    "labels": "edgnn.models:AutoClassifier",
+    "values": "edgnn.models:AutoRegressor",
+}
+
+
+def _counts(
+    name: str, summary: str, learners: str | None = None, node: str | None = None
+) -> ModelEntry:
+    """Return the entry of what learns on counts of graphs: one learner, or the best of them."""
+    classes: dict[Level, Mapping[Task, str]] = {"graph": _AUTO}
+    if node is not None:
+        classes["node"] = {"classes": f"edgnn.models:{node}"}
+    chosen = {} if learners is None else {"learners": learners}
+    return ModelEntry(
+        name,
+        summary,
+        classes,
+        class_parameters=dict.fromkeys(_AUTO.values(), chosen),
+        probabilities=True,
+    )
+
+
 def _majority() -> ModelEntry:
     tasks: dict[Task, str] = {
         "classes": "edgnn.models:MajorityClassifier",
@@ -255,31 +290,32 @@ MODELS: Registry[ModelEntry] = Registry(
     "model",
     "edgnn.models",
     [
-        ModelEntry(
+        _counts(
             "auto",
             "the best of several learners on color counts, or a blend; chosen on held-out items",
-            {
-                "graph": {
-                    "classes": "edgnn.models:AutoClassifier",
-                    "labels": "edgnn.models:AutoClassifier",
-                    "values": "edgnn.models:AutoRegressor",
-                }
-            },
-            probabilities=True,
         ),
         _network("edgnn", "edGNN, the network of the paper"),
         _network("gnn", "the network without edge labels (Eq. 3)", "gnn"),
         _network("joint", "a network with weights per edge label", "joint"),
-        _classifier(
+        _counts(
             "ridge",
-            "color counts and an infinitely wide edGNN, kernel ridge in closed form",
+            "kernel ridge on color counts, in closed form",
+            "ridge",
+            node="RidgeNodeClassifier",
+        ),
+        _counts("forest", "a forest on color counts", "forest"),
+        _counts("boosting", "boosted trees on color counts", "boosting"),
+        _counts("sparse", "a linear model of few color counts", "sparse"),
+        _classifier(
+            "ridge-network",
+            "color counts and an infinitely wide edGNN, kernel ridge; the ridge of the tables",
             graph="RidgeGraphClassifier",
             node="RidgeNodeClassifier",
             probabilities=True,
         ),
         _classifier(
             "blend",
-            "ridge mixed with a random forest on color counts",
+            "ridge-network mixed with a random forest on color counts",
             graph="BlendGraphClassifier",
             probabilities=True,
         ),

@@ -59,7 +59,7 @@ def completed(command, monkeypatch):
         (("tr",), ["train"]),
         (("train", "--la"), ["--layers"]),
         (("train", "--conv", ""), ["edgnn", "gnn", "joint", "rgcn", "gine"]),
-        (("evaluate", "MUTAG", "--model", "r"), ["ridge", "rgcn", "rdf2vec"]),
+        (("evaluate", "MUTAG", "--model", "r"), ["ridge", "ridge-network", "rgcn", "rdf2vec"]),
         (("reproduce", "--datasets", "AIFB,PTC_F"), ["AIFB,PTC_FM", "AIFB,PTC_FR"]),
         (("train", "MUTAG", "--out", ""), []),
     ],
@@ -100,7 +100,7 @@ def test_completion_loads_no_library(run_python):
         "print(sorted({'torch', 'numpy', 'scipy', 'sklearn', 'urllib.request'} & set(sys.modules)))"
     )
     *offered, loaded = run_python(code).splitlines()
-    assert (offered, loaded) == (["ridge", "rgcn", "rdf2vec"], "[]")
+    assert (offered, loaded) == (["ridge", "ridge-network", "rgcn", "rdf2vec"], "[]")
 
 
 @pytest.mark.parametrize(

@@ -569,3 +569,42 @@ def test_a_long_word_is_not_echoed_in_full(command, molecule_run):
         ended = command(*words)
         assert ended.code == 2
         assert len(ended.err) < 600
+
+
+def test_a_coverage_adds_intervals_or_sets_and_the_run_says_how_often_they_hold(
+    command, smiles, tmp_path
+):
+    words = ("--model", "ridge", "--test", "0.25", "--out")
+    ended = command("train", smiles, "--target", "value", *words, tmp_path / "values")
+    assert ended.code == 0, ended.err
+    measured = json.loads((tmp_path / "values/metrics.json").read_text())["coverage"]
+    assert f"90 % intervals hold {100 * measured['held']:.1f} % of the test set" in ended.out
+    rows = rows_of(command("predict", tmp_path / "values", smiles, "--coverage", 0.9).out)
+    ends = [[float(row[name]) for name in ("lower", "prediction", "upper")] for row in rows]
+    assert all(lower < value < upper for lower, value, upper in ends)
+    tested = [row["id"] for row in rows_of((tmp_path / "values/predictions.csv").read_text())]
+    inside = [
+        float(row["lower"]) <= float(row["value"]) <= float(row["upper"])
+        for row in rows
+        if row["id"] in tested
+    ]
+    assert measured["held"] == np.mean(inside)
+    assert command("train", smiles, "--target", "kind", *words, tmp_path / "kinds").code == 0
+    rows = rows_of(command("predict", tmp_path / "kinds", smiles, "--coverage", 0.9).out)
+    assert {*"".join(f"{row['set']}|" for row in rows).split("|")} <= {
+        "",
+        *(row["prediction"] for row in rows),
+        *(row["kind"] for row in rows),
+    }
+    assert all(0 <= float(row["novelty"]) <= 1 for row in rows)
+    ended = command("report", tmp_path / "values")
+    assert ended.code == 0
+    page = (tmp_path / "values/report.html").read_text()
+    assert "What was tried" in page
+    assert "90 % intervals hold" in page
+
+
+def test_a_network_has_no_intervals(command, run, molecules):
+    ended = command("predict", run, molecules, "--coverage", 0.9)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert "a GraphClassifier of classes gives no intervals and no sets" in ended.err

@@ -192,7 +192,7 @@ def test_a_protocol_and_a_split_of_ones_own_exclude_each_other(command, parted):
     ("model", "words"),
     [
         ("edgnn", ("--set", "layers=1,2", "--hidden", "4,8", "--max-epochs", 2)),
-        ("ridge", ("--set", "parts=wl", "--set", "depth=1,2")),
+        ("ridge", ("--set", "descriptors=none", "--set", "rounds=1,2")),
         ("csm", ("--set", "k=2", "--set", "normalize=true,false")),
     ],
 )

@@ -538,10 +538,43 @@ def test_a_model_without_epochs_starts_again_where_it_was_interrupted(
 
     words = ("--model", "ridge", "--test", "0.25")
     with monkeypatch.context() as patched:
-        patched.setattr("edgnn.models.RidgeGraphClassifier.fit", interrupted)
+        patched.setattr("edgnn.models.AutoClassifier.fit", interrupted)
         ended = command("train", molecules, "--out", tmp_path / "run", *words)
     resume = f"edgnn train --out {tmp_path / 'run'} --resume"
     assert (ended.code, ended.err) == (130, f"edgnn: interrupted; go on with: {resume}\n")
     assert command("train", "--out", tmp_path / "run", "--resume", "--quiet").code == 0
     assert command("train", molecules, "--out", tmp_path / "whole", *words, "-q").code == 0
     assert rows_of(tmp_path / "run") == rows_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("words", "estimator", "line"),
+    [
+        (("--set", "learners=ridge,forest"), "AutoClassifier", "the best of several learners"),
+        (("--model", "ridge"), "AutoClassifier", "kernel ridge on color counts"),
+        (("--max-epochs", 1, "--hidden", 4), "GraphClassifier", "as hidden, max_epochs are of"),
+    ],
+)
+def test_what_is_trained_by_default_follows_from_the_options(
+    command, molecules, tmp_path, words, estimator, line
+):
+    ended = command("train", molecules, "--out", tmp_path / "run", *words)
+    assert ended.code == 0, ended.err
+    assert line in ended.out
+    assert config_of(tmp_path / "run")["estimator"] == estimator
+    assert ("held-out log loss" in ended.out) == (estimator == "AutoClassifier")
+
+
+def test_a_budget_bounds_how_long_learners_are_tried(command, molecules, tmp_path):
+    words = ("train", molecules, "--out", tmp_path / "run", "--set", "learners=ridge,forest")
+    ended = command(*words, "--budget", "0.0001s")
+    assert ended.code == 0, ended.err
+    assert "no time left" in ended.out
+    assert parameters_of(tmp_path / "run")["seconds"] == 0.0001
+    resumed = command("train", "--resume", "--out", tmp_path / "run", "--budget", "2min")
+    assert "has seconds=0.0001, not 120.0" in resumed.err
+    ended = command(*words, "--overwrite", "--budget", "soon")
+    assert (ended.code, ended.err) == (
+        2,
+        "edgnn: --budget soon: give a time such as 30s, 2min or 1h\n",
+    )

@@ -94,7 +94,7 @@ def test_the_metric_decides(line):
 def test_candidates_of_any_model_are_chosen_in_training(data, tmp_path, model):
     parameters = {
         "edgnn": NETWORK,
-        "ridge": {"parts": ("wl",), "depth": [1, 2]},
+        "ridge": {"descriptors": "none", "rounds": [1, 2]},
         "csm": {"k": (1, 2), "normalize": (True, False)},
     }[model]
     trained = train(data, model, out=tmp_path / "run", test=0.25, **parameters)

@@ -106,3 +106,11 @@ def test_nodes_and_values_are_trained_on_too(tmp_path):
     nodes = edgnn.Dataset("ring", graph, values, nodes=graph.nodes)
     trained = train(nodes, out=tmp_path / "run", test=0.2, max_epochs=2, hidden=4)
     assert "rmse" in trained.metrics
+
+
+def test_graphs_get_the_best_of_several_learners_and_nodes_the_network(data, tmp_path):
+    trained = train(data, out=tmp_path / "auto", learners="ridge")
+    assert (type(trained.model).__name__, trained.model.learners) == ("AutoClassifier", "ridge")
+    assert trained.run.config["fitted"]["tried"][0]["learner"] == "ridge"
+    network = train(data, out=tmp_path / "network", hidden=4, max_epochs=1)
+    assert type(network.model).__name__ == "GraphClassifier"

@@ -10,7 +10,17 @@ import pytest
 import edgnn
 from edgnn.errors import ChecksumError, DatasetError, FormatError
 from edgnn.io import SkippedWarning
-from edgnn.io.datasets import DATASETS, Entry, Part, class_counts, find, locate, names, statistics
+from edgnn.io.datasets import (
+    DATASETS,
+    Entry,
+    Part,
+    _molecule_sets,
+    class_counts,
+    find,
+    locate,
+    names,
+    statistics,
+)
 
 CLIFFS = """smiles,exp_mean [nM],y,cliff_mol,split,y [pEC50/pKi]
 CCO,1,-0.5,0,test,8.5
@@ -107,6 +117,29 @@ def test_a_table_in_a_zip_archive_has_the_scaffold_split(made, tmp_path):
     assert data.split["test"].tolist() == [20, 21, 22]
     (split,) = edgnn.evaluation.scaffold(smiles, repeats=1, balanced=False)
     assert split.test.tolist() == data.split["test"].tolist()
+
+
+def test_a_scaffold_split_is_kept_in_the_cache(made, tmp_path, monkeypatch):
+    texts = [*["c1ccccc1"] * 20, *RINGS[:10]]
+    rows = "".join(f"{number % 2},{text}\n" for number, text in enumerate(texts))
+    folder = made("mol.csv", f"y,smiles\n{rows}", target="y", task="classes", split="scaffold")
+
+    def split():
+        data = edgnn.load_dataset("toy", data_dir=folder)
+        return {part: items.tolist() for part, items in data.split.items()}
+
+    first = split()
+    (kept,) = (tmp_path / "cache" / "splits").iterdir()
+    with monkeypatch.context() as patched:
+        patched.setattr(_molecule_sets, "framework", lambda mol: pytest.fail("computed again"))
+        assert split() == first
+    content = kept.read_bytes()
+    for damaged in (content[:-1], b"", b"\x07" * 30):
+        kept.write_bytes(damaged)
+        assert split() == first
+        assert kept.read_bytes() == content
+    monkeypatch.setenv("EDGNN_CACHE", str(kept))  # a file, where nothing can be kept
+    assert split() == first
 
 
 def test_an_archive_of_several_files_is_refused(made, tmp_path):
@@ -208,3 +241,6 @@ def test_molhiv_has_the_split_of_ogb(data_dir):
         part: (len(items), int(data.targets[items].sum())) for part, items in data.split.items()
     }
     assert parts == {"train": (32901, 1232), "validation": (4113, 81), "test": (4113, 130)}
+    (split,) = edgnn.evaluation.scaffold(data.graphs, repeats=1, balanced=False)
+    for part, items in (("train", split.train), ("validation", split.valid), ("test", split.test)):
+        assert np.array_equal(items, data.split[part])

@@ -155,3 +155,41 @@ def test_predict_of_a_list_names_the_strings_that_cannot_be_read(network):
         warnings.simplefilter("error")
         with pytest.raises(GraphError, match=r"SMILES 1 \('C\(\('\): .*; nor can those at 3; "):
             network.predict(["CCO", "C((", "CCN", "CX"])
+
+
+def test_intervals_and_sets_are_columns_where_a_coverage_is_asked_for(table):
+    values = np.arange(16.0) % 7
+    model = edgnn.AutoRegressor(learners="ridge", descriptors="none").fit(TEXTS, values)
+    found = joined(predict_table(model, read_pieces(table, "smiles", atoms=30), coverage=0.8))
+    ends = model.predict_interval(TEXTS, 0.8)
+    np.testing.assert_allclose(found["lower"][:16], ends[:, 0])
+    np.testing.assert_allclose(found["upper"][:16], ends[:, 1])
+    np.testing.assert_allclose(found["novelty"][:16], model.novelty(TEXTS))
+    assert (found["lower"][16], found["novelty"][16]) == (None, None)
+    several = edgnn.AutoRegressor(learners="ridge", descriptors="none")
+    several.fit(TEXTS, np.stack([values, -values], axis=1))
+    names = ("a", "b")
+    found = joined(
+        predict_table(several, edgnn.from_smiles(TEXTS), target_names=names, coverage=0.8)
+    )
+    np.testing.assert_allclose(found["upper(b)"], several.predict_interval(TEXTS, 0.8)[:, 1, 1])
+    classifier = edgnn.AutoClassifier(learners="ridge", descriptors="none")
+    classifier.fit(TEXTS, np.array(["x", "y", "z", "z"] * 4))
+    found = joined(predict_table(classifier, read_pieces(table, "smiles"), coverage=0.95))
+    sets = classifier.predict_set(TEXTS, 0.95)
+    expected = ["|".join(np.array(["x", "y", "z"])[row]) for row in sets]
+    assert found["set"][:16] == expected
+    assert any("|" in names for names in expected)
+    assert "set" not in joined(predict_table(classifier, read_pieces(table, "smiles")))
+
+
+def test_without_intervals_a_coverage_is_one_clear_error(network):
+    labels = edgnn.AutoClassifier(learners="ridge", descriptors="none")
+    labels.fit(TEXTS, np.array([[0, 1], [1, 0]] * 8))
+    for model in (network, labels):
+        with pytest.raises(EstimatorError, match="gives no intervals and no sets of classes"):
+            list(predict_table(model, edgnn.from_smiles(TEXTS), coverage=0.9))
+    model = edgnn.AutoClassifier(learners="ridge", descriptors="none")
+    model.fit(TEXTS, np.array(["o", "n"] * 8))
+    with pytest.raises(EstimatorError, match=r"coverage=1\.5: choose a number between 0 and 1"):
+        list(predict_table(model, edgnn.from_smiles(TEXTS), coverage=1.5))

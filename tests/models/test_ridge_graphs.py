@@ -234,13 +234,6 @@ def test_parameters_that_make_no_sense_are_refused(parameter, message):
         )
 
 
-def test_more_colors_than_can_be_compared_are_refused_unless_the_network_is_left_out(monkeypatch):
-    monkeypatch.setattr(_network, "MOST_COLORS", 50)
-    with pytest.raises(EstimatorError, match="colors after"):
-        RidgeGraphClassifier().fit(GRAPHS, CLASSES)
-    RidgeGraphClassifier(parts=("wl",)).fit(GRAPHS, CLASSES)
-
-
 def test_nothing_is_there_before_fitting():
     for ask in ("predict", "predict_proba", "decision_function"):
         with pytest.raises(EstimatorError, match="this RidgeGraphClassifier is not fitted yet"):
@@ -425,3 +418,19 @@ def test_more_colors_than_can_be_compared_are_refused_with_a_way_out(monkeypatch
         match=rf"the nodes have {coloring.num_colors(2)} colors after 2 rounds.*parts=\('wl',\)",
     ):
         _network.readout_products(coloring, 2, 1.0)
+
+
+def test_with_too_many_colors_shared_colors_alone_are_compared(monkeypatch):
+    monkeypatch.setattr(_network, "MOST_COLORS", 50)
+    alone = RidgeGraphClassifier(("wl",)).fit(GRAPHS, CLASSES)
+    with pytest.warns(UserWarning, match="shared colors alone are compared"):
+        model = RidgeGraphClassifier().fit(GRAPHS, CLASSES)
+    assert model.parts == ("wl", "network"), "parameters stay as they were given"
+    assert_allclose(model.predict_proba(NEW), alone.predict_proba(NEW))
+    with pytest.raises(EstimatorError, match="colors after"):
+        RidgeGraphClassifier(("network",)).fit(GRAPHS, CLASSES)
+    splits = kfold(CLASSES, 2, validation=None)
+    with pytest.warns(UserWarning, match="shared colors alone are compared"):
+        by_splits = RidgeGraphClassifier().predict_splits(GRAPHS, CLASSES, splits)
+    expected = RidgeGraphClassifier(("wl",)).predict_splits(GRAPHS, CLASSES, splits)
+    assert_allclose(by_splits[0]["probability"], expected[0]["probability"])

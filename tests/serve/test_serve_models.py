@@ -116,3 +116,23 @@ def test_a_run_that_reads_large_molecules_lets_none_into_the_server(mutag_run, t
         upload(client, "/predict/file", [("a.csv", f"smiles\n{large}\n")]),
     ):
         assert "it has 1,500 atoms, and max_atoms=1,000" in error(answer)
+
+
+def test_values_come_with_intervals_and_classes_with_sets(tmp_path):
+    texts = [f"{'C' * length}{end}" for length in range(1, 11) for end in "ON"]
+    values = edgnn.AutoRegressor(learners="ridge", descriptors="none")
+    values.fit(texts, [float(len(text)) for text in texts]).save(tmp_path / "values")
+    kinds = edgnn.AutoClassifier(learners="ridge", descriptors="none")
+    kinds.fit(texts, ["alcohol", "amine"] * 10).save(tmp_path / "kinds")
+    with client_of(tmp_path / "values") as client:
+        (row,) = client.post("/predict", json={"smiles": ["CCCO"]}).json()["predictions"]
+    assert row["interval"] == pytest.approx(values.predict_interval(["CCCO"])[0].tolist())
+    assert row["uncertainty"]["novelty"] == pytest.approx(values.novelty(["CCCO"])[0])
+    assert row["set"] is None
+    with client_of(tmp_path / "kinds") as client:
+        (row,) = client.post("/predict", json={"smiles": ["CCCO"]}).json()["predictions"]
+        table = client.post("/predict?format=csv", json={"smiles": ["CCCO"]})
+    chosen = kinds.predict_set(["CCCO"])[0]
+    assert row["set"] == [name for name, is_in in zip(kinds.classes_, chosen, strict=True) if is_in]
+    assert row["interval"] is None
+    assert "set" in table.text.splitlines()[0].split(",")

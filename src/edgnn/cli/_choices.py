@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ _DEFAULT_VALIDATION = 0.1
 _FROM_ELSEWHERE = ("random_state", "validation", "verbose", "warm_start")
 #: Models that are edGNN with another layer, so that its settings are theirs.
 _VARIANTS = ("gnn", "joint")
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*(s|min|m|h)?", re.ASCII)
+_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
 def read_config(path: Path, options: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -102,6 +105,8 @@ class Choice:
         With all its parameters.
     grid : mapping
         Candidates for some of them.
+    reason : str
+        Why this model is trained, in a line, where that was not asked for by name.
     """
 
     name: str
@@ -110,6 +115,7 @@ class Choice:
     seed: int
     model: Any
     grid: Mapping[str, Sequence[Any]]
+    reason: str = ""
 
     @classmethod
     def of(cls, options: Mapping[str, Any], parameters: Mapping[str, Any], data: Dataset) -> Choice:
@@ -117,16 +123,18 @@ class Choice:
         from edgnn.evaluation import common_parameters, model_and_candidates
 
         settings = recipe_of(_settings_row(options), data)
-        name = _model_name(options, settings)
+        chosen = ({} if settings is None else settings.estimator) | dict(parameters)
+        if "budget" in options:
+            chosen["seconds"] = seconds_of(options["budget"])
+        name, reason = _model_name(options, settings, chosen, data)
         validation = validation_of(options.get("validation"), settings)
         seed = options.get("seed", 0)
         _check_parameters(parameters, data)
-        chosen = ({} if settings is None else settings.estimator) | dict(parameters)
         if "class_weight" in chosen:
             chosen["class_weight"] = class_weight_of(chosen["class_weight"], data.class_names)
         common = common_parameters(validation, seed)
         model, grid = model_and_candidates(name, data, common, chosen)
-        return cls(name, settings, validation, seed, model, grid)
+        return cls(name, settings, validation, seed, model, grid, reason)
 
 
 def _settings_row(options: Mapping[str, Any]) -> str | None:
@@ -137,8 +145,23 @@ def _settings_row(options: Mapping[str, Any]) -> str | None:
     return options.get("settings")
 
 
-def _model_name(options: Mapping[str, Any], settings: Recipe | None) -> str:
-    """Return the model that was asked for, else that of the settings."""
+def _model_name(
+    options: Mapping[str, Any],
+    settings: Recipe | None,
+    parameters: Mapping[str, Any],
+    data: Dataset,
+) -> tuple[str, str]:
+    """Return the model that was asked for, else that of the settings or parameters, and why."""
+    from edgnn.models import default_model, network_parameters
+
+    if "model" not in options and settings is None:
+        name = default_model(data.level, parameters)
+        reason = ""
+        if data.level == "graph" and name == "edgnn":
+            named = ", ".join(network_parameters(parameters))
+            verb = "are" if ", " in named else "is"
+            reason = f"the network edgnn, as {named} {verb} of networks; --model auto tries more"
+        return name, reason
     of_settings = "edgnn" if settings is None else settings.model
     name = str(options.get("model") or of_settings).lower()
     meant = "edgnn" if name in _VARIANTS else name
@@ -147,7 +170,19 @@ def _model_name(options: Mapping[str, Any], settings: Recipe | None) -> str:
             f"the settings {settings.row!r} are those of {settings.model}, not of {name}: "
             "leave out one of the two"
         )
-    return name
+    return name, ""
+
+
+def seconds_of(text: Any) -> float:
+    """Return the seconds of ``--budget``: ``90``, ``30s``, ``2min`` or ``1.5h``."""
+    match = _DURATION.fullmatch(str(text).strip().lower())
+    seconds = 0.0
+    if match is not None:
+        number, unit = match.groups()
+        seconds = float(number) * _SECONDS[unit or "s"]
+    if not seconds > 0:
+        raise EdgnnError(f"--budget {text}: give a time such as 30s, 2min or 1h")
+    return seconds
 
 
 def _check_parameters(parameters: Mapping[str, Any], data: Dataset) -> None:

@@ -168,6 +168,8 @@ class _Plan:
             title = protocol_title(self.protocol, self.splits)
         settings = "" if self.settings is None else f", settings {self.settings!r}"
         lines = [f"{title}: {counted(len(self.splits), 'model')}{settings}"]
+        if self.choice.reason:
+            lines.append(self.choice.reason)
         if self.choice.grid:
             grid = self.choice.grid.items()
             tried = "; ".join(f"{name}={','.join(map(str, values))}" for name, values in grid)

@@ -92,7 +92,8 @@ ModelName = Annotated[
         "--model",
         metavar="NAME",
         autocompletion=words("model"),
-        help=f"Default edgnn.\n\n{model_lines()}",
+        help="Default: auto for graphs; edgnn for nodes, or with options of networks."
+        f"\n\n{model_lines()}",
         rich_help_panel="Model",
     ),
 ]
@@ -122,6 +123,14 @@ SettingsRow = Annotated[
         help=f"Stored settings to start from: {', '.join(words('settings')(''))}.",
     ),
 ]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="auto: the time for trying learners, such as 30s, 2min or 1h; default: as it takes.",
+    ),
+]
 _ANY_OTHER = Annotated[
     list[str] | None,
     typer.Option(
@@ -148,6 +157,7 @@ _SHARED = {
     "settings": SettingsRow,
     "validation": ValidationFraction,
     "seed": Seed,
+    "budget": Budget,
     "options": Options,
 }
 #: Options of every training command that are about this call only.

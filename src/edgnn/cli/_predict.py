@@ -63,6 +63,14 @@ def predict(
         bool | None,
         typer.Option(help="Columns that say how sure the model is; default: for ensembles."),
     ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION",
+            help="Of auto and its learners: columns lower and upper of values, set of classes, "
+            "that hold the truth so often, such as 0.9.",
+        ),
+    ] = None,
     nodes: Nodes = None,
     skip_unknown: SkipUnknown = None,
     unknown: Annotated[
@@ -99,7 +107,7 @@ def predict(
         with _pieces(
             source, smiles or (), trained, options, data_dir, nodes, skip_unknown
         ) as pieces:
-            tables = _Counted(_tables(trained, pieces, probabilities, uncertainty))
+            tables = _Counted(_tables(trained, pieces, probabilities, uncertainty, coverage))
             _write(tables, out, _document(run, source, smiles) if as_json else None)
     if out is not None and not as_json:
         done = tables.rows - tables.failed
@@ -167,6 +175,7 @@ def _tables(
     source: Iterable[Piece] | Items,
     probabilities: bool,
     uncertainty: bool | None,
+    coverage: float | None,
 ) -> Iterator[TablePiece]:
     from edgnn.models import memory_errors, predict_table
 
@@ -178,6 +187,7 @@ def _tables(
             target_names=trained.target_names,
             probabilities=probabilities,
             uncertainty=uncertainty,
+            coverage=coverage,
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from edgnn._values import parse_value
-from edgnn.cli._choices import class_weight_of, recipe_of, validation_of
+from edgnn.cli._choices import class_weight_of, recipe_of, seconds_of, validation_of
 from edgnn.errors import RunError
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def _asked(
     asked = ({} if row is None else row.estimator) | dict(parameters)
     if "max_epochs" in parameters:
         del asked["max_epochs"]  # no epoch depends on how many there are
+    if "budget" in options:
+        asked["seconds"] = seconds_of(options["budget"])
     if "class_weight" in asked:
         asked["class_weight"] = class_weight_of(asked["class_weight"], data.class_names)
     asked |= {option: options[option] for option in ("model", "seed") if option in options}

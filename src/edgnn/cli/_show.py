@@ -7,6 +7,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from edgnn._tried import coverage_text, tried_table
 from edgnn._words import counted, cut, duration, short_iri
 from edgnn.cli._options import console
 
@@ -54,7 +55,7 @@ def _about_data(data: Dataset) -> str:
 def _about_model(estimator: Any) -> str:
     """Return in a line what is trained, and how."""
     if not hasattr(estimator, "conv"):
-        return _summary_of(type(estimator).__name__)
+        return _summary_of(estimator)
     conv = estimator.conv
     name = conv if isinstance(conv, str) else getattr(conv, "__name__", type(conv).__name__)
     facts = [f"{name}, {counted(estimator.layers, 'layer')} × {estimator.hidden}"]
@@ -69,23 +70,34 @@ def _about_model(estimator: Any) -> str:
     return ", ".join(facts)
 
 
-def _summary_of(name: str) -> str:
-    """Return what the registry says about the model of an estimator class."""
+def _summary_of(estimator: Any) -> str:
+    """Return what the registry says about an estimator."""
     from edgnn.registry import MODELS
 
+    name, summary = type(estimator).__name__, ""
+    parameters = estimator.get_params(deep=False)
     for model in MODELS.values():
-        for classes in model.classes.values():
-            if any(target.endswith(f":{name}") for target in classes.values()):
-                return model.summary
-    return name
+        for level, classes in model.classes.items():
+            for task, target in classes.items():
+                if not target.endswith(f":{name}"):
+                    continue
+                summary = summary or model.summary
+                stands_for = model.find_parameters(level, task)
+                # several names stand for one class, and one of them for just these parameters
+                if stands_for and stands_for.items() <= parameters.items():
+                    return model.summary
+    return summary or name
 
 
 def print_training(run: RunFolder, model: Model, answer: Answer, evaluation: Evaluation) -> None:
     """Print what a training came to."""
     from rich.markup import escape
 
+    from edgnn.training import METRICS
+
     screen = console(wide=True)
     screen.print(f"{_training_line(model, answer)}\n")
+    print_tried(getattr(model, "tried_", ()))
     items = counted(len(answer.items), "item")
     screen.print(f"On the {items} of the {_EVALUATED_ON[answer.part]}:")
     table = result_table("", "this model", BASELINE[evaluation.task])
@@ -98,8 +110,23 @@ def print_training(run: RunFolder, model: Model, answer: Answer, evaluation: Eva
             table.add_row(target, *_beside_baseline(one))
     screen.print(table)
     _print_confusion(screen, evaluation)
+    if coverage := coverage_text(run.read_json(METRICS).get("coverage")):
+        screen.print(f"\n{coverage}")
     command = f"edgnn predict {escape(quote(str(run.path)))} SOURCE"
     screen.print(f"\nKept in {escape(str(run.path))}; predict with: [bold]{command}[/]")
+
+
+def print_tried(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print which learners were tried, how well each predicts held-out items, and its share."""
+    titles, cells = tried_table(rows)
+    if not cells:
+        return
+    table = result_table(*titles)
+    for row in cells:
+        table.add_row(*row)
+    screen = console(wide=True)
+    screen.print(table)
+    screen.print()
 
 
 def _training_line(model: Model, answer: Answer) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn._paths import CONFIG, check_new_run
+from edgnn._words import with_article
 from edgnn.cli._choices import Choice
 from edgnn.cli._complete import sources
 from edgnn.cli._memory import MemoryOption, ceiling
@@ -172,6 +173,8 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
             "leave out one of the two"
         )
     data = source.load()
+    if lead.group is not None and not {"model", "settings"} & set(options):
+        options = options | {"model": "edgnn"}  # networks alone are trained by several processes
     choice = Choice.of(options, request.parameters, data)
     if lead.group is not None:
         check_ranks(choice.model)
@@ -214,6 +217,8 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
     )
     store_split(run, split)
     lead.send(run, source.stored())
+    if choice.reason and not request.quiet and not request.as_json:
+        typer.echo(choice.reason)
     _train(request, run, model, source, data, split, lead.group)
 
 
@@ -265,7 +270,8 @@ def _resuming(run: RunFolder, model: Model) -> str:
     from edgnn.models import checkpoint_epoch
 
     if not model.trains_by_epochs:
-        return f"starting {run.path} again: a {type(model).__name__} has no epochs to resume after"
+        kind = with_article(type(model).__name__)
+        return f"starting {run.path} again: {kind} has no epochs to resume after"
     epoch = checkpoint_epoch(run)
     verb = "ending" if epoch >= model.max_epochs else "resuming"
     return f"{verb} {run.path} after epoch {epoch}"

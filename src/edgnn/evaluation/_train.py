@@ -21,6 +21,9 @@ from edgnn.evaluation._targets import target_array
 from edgnn.io.datasets import Dataset
 from edgnn.training import CHECKPOINT, CONFIG, METRICS, PREDICTIONS, SPLITS, RunFolder
 
+#: How often the intervals and sets that are measured on the test set shall hold the truth.
+_COVERAGE = 0.9
+
 if TYPE_CHECKING:  # models take a while to import, and splits and metrics need none
     from edgnn.models import Answer, Model
 
@@ -62,7 +65,7 @@ class TrainedRun:
 
 def train(
     data: Dataset,
-    model: str | Model = "edgnn",
+    model: str | Model | None = None,
     *,
     out: Path_,
     test: float | str | Dataset | None = "auto",
@@ -81,8 +84,10 @@ def train(
     ----------
     data : Dataset
         From :func:`edgnn.load_dataset`, with targets.
-    model : str or Model
-        A name in :data:`edgnn.registry.MODELS`, or a model that is not fitted.
+    model : str or Model, optional
+        A name in :data:`edgnn.registry.MODELS`, or a model that is not fitted. Default: ``"auto"``,
+        the best of several learners; the network ``"edgnn"`` for nodes, and where parameters of
+        networks are given.
     out : path
         The run folder to make.
     test : float, "published", "scaffold", "scaffold-fixed", Dataset, "auto" or None
@@ -115,7 +120,7 @@ def train(
     >>> import edgnn, tempfile
     >>> data = edgnn.load_dataset("MUTAG")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     trained = edgnn.train(data, "ridge", out=f"{folder}/run", test=0.2)
+    ...     trained = edgnn.train(data, learners="ridge", out=f"{folder}/run", test=0.2)
     ...     trained.evaluated_on, trained.metrics["accuracy"] > 0.8
     ('test', True)
     """
@@ -356,7 +361,8 @@ def finish_run(run: RunFolder, model: Model, data: Dataset, answer: Answer) -> E
     for column, names_of_all in identities(data.items).items():
         table[column] = [names_of_all[position] for position in answer.items]
     run.write_rows(PREDICTIONS, table)
-    run.write_json(METRICS, _metrics(model, answer, evaluation, names))
+    metrics = _metrics(model, answer, evaluation, names) | _coverage(model, data, answer)
+    run.write_json(METRICS, metrics)
     run.remove(CHECKPOINT)
     if not run.has(SPLITS):  # what a network has held out by itself
         tested = answer.items if answer.part == "test" else answer.items[:0]
@@ -370,10 +376,17 @@ def target_name(names: Sequence[str], number: int) -> str:
 
 
 def _unfitted(
-    model: str | Model, data: Dataset, sets: Mapping[str, Any], parameters: Mapping[str, Any]
+    model: str | Model | None,
+    data: Dataset,
+    sets: Mapping[str, Any],
+    parameters: Mapping[str, Any],
 ) -> tuple[Model, dict[str, Sequence[Any]]]:
     """Return the model to train and its candidates; one that is given keeps its own parameters."""
+    from edgnn.models import default_model
+
     common = common_parameters(sets["validation"], sets["seed"])
+    if model is None:
+        model = default_model(data.level, parameters)
     if isinstance(model, str):
         assert data.task is not None
         return model_and_candidates(model, data, common, parameters)
@@ -409,6 +422,35 @@ def model_and_candidates(
     if grid:
         Search(model, grid)  # checks all candidates before anything is trained
     return model, grid
+
+
+def _coverage(model: Model, data: Dataset, answer: Answer) -> dict[str, Any]:
+    """Return how often intervals, or sets of classes, hold the truth of the test set."""
+    if answer.part != "test" or not model.offers_coverage or not len(answer.items):
+        return {}
+    assert data.targets is not None
+    y = target_array(data.targets)[answer.items]
+    predictions = model.covering_predictions(data.items[answer.items], _COVERAGE)
+    if predictions.interval is not None:
+        lower, upper = predictions.interval.swapaxes(0, 1)
+        inside, size = (lower <= y) & (y <= upper), upper - lower
+        known = ~np.isnan(y)
+    else:
+        assert predictions.plausible is not None
+        inside = (predictions.plausible & (y[:, None] == model.encoding.classes)).any(axis=1)
+        size, known = predictions.plausible.sum(axis=1), np.ones(len(y), dtype=bool)
+    if not known.any():
+        return {}
+    # an infinite width, of too few training items, is not a number of JSON
+    widths = size[known][np.isfinite(size[known])]
+    return {
+        "coverage": {
+            "asked": _COVERAGE,
+            "held": float(np.mean(inside[known])),
+            "mean_size": float(np.mean(widths)) if len(widths) == known.sum() else None,
+            "of": "sets" if predictions.interval is None else "intervals",
+        }
+    }
 
 
 def _metrics(

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from edgnn._json import plain
+from edgnn._words import with_article
 from edgnn.errors import EstimatorError
 from edgnn.explain._explain import check_numbers
 from edgnn.explain._names import label_of, label_text, link_words, node_words
@@ -146,7 +147,8 @@ def counter_example(
     subject = Subject.of(estimator, item, check)
     if subject.task == "values":
         raise EstimatorError(
-            f"a {type(estimator).__name__} predicts values, which change with every change: there "
+            f"{with_article(type(estimator).__name__)} predicts values, which change with every "
+            "change: there "
             "is no class to leave; look at the removals of explain instead"
         )
     wanted = None if target is None else subject.checked_target(target)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from edgnn._rules import POSITIVE
-from edgnn._words import preview, short
+from edgnn._words import preview, short, with_article
 from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes
 from edgnn.explain._names import texts_of_item
@@ -148,7 +148,8 @@ class Subject(ABC):
 
         if not hasattr(estimator, "predict"):
             raise EstimatorError(
-                f"a {type(estimator).__name__} cannot be explained: it has no method predict; "
+                f"{with_article(type(estimator).__name__)} cannot be explained: it has no method "
+                "predict; "
                 "pass a fitted estimator"
             )
         kind = NetworkSubject if isinstance(estimator, Estimator) else AnySubject

@@ -152,6 +152,14 @@ def check_most_atoms(value: Any) -> None:
         raise GraphError(f"max_atoms={value!r}: choose a whole number, 1 or more")
 
 
+def is_short(smiles: str, max_atoms: int) -> bool:
+    """Return whether a SMILES is too short for many atoms and rings, without counting them.
+
+    An atom takes a character or more, a ring two.
+    """
+    return len(smiles) <= min(max_atoms, 2 * _FEW_RINGS, MOST_ATOMS)
+
+
 def too_large(size: MoleculeSize, max_atoms: int) -> str | None:
     """Return why a molecule is refused; ``None`` where it is read."""
     if size.atoms > max_atoms:

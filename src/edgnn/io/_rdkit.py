@@ -24,6 +24,7 @@ from edgnn.io._molecule_size import (
     MOST_ATOMS,
     MoleculeSize,
     check_most_atoms,
+    is_short,
     read_in_child,
     too_large,
 )
@@ -374,12 +375,13 @@ def read_smiles(
         return None, (
             "it is a reaction, which edgnn does not read; give the molecules on one side of the >>"
         )
-    size = MoleculeSize.of_smiles(text)
-    if reason := too_large(size, max_atoms):
-        return None, reason
     complaint = "RDKit cannot read it as SMILES"
-    if not size.is_safe:
-        return _from_child("smiles", text, False, complaint)
+    if not is_short(text, max_atoms):
+        size = MoleculeSize.of_smiles(text)
+        if reason := too_large(size, max_atoms):
+            return None, reason
+        if not size.is_safe:
+            return _from_child("smiles", text, False, complaint)
     mol, reason = _quietly(chem().MolFromSmiles, text, complaint)
     if mol is None and not check_valence:
         mol, _ = _quietly(_without_valence_check, text, complaint)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgnn._deadline import check_deadline
+from edgnn._optional import optional
 from edgnn._words import short
 from edgnn.errors import GraphError
 from edgnn.graphs import UNKNOWN, Graphs
@@ -16,7 +17,9 @@ from edgnn.io._common import Array
 from edgnn.io._rdkit import chem
 
 _NEEDED = ("charge", "hydrogens", "radicals", "isotope")
-_ANY, _HYDROGEN = 0, 1  # atomic numbers
+# Atomic numbers
+_ANY, _HYDROGEN = 0, 1
+_WITHOUT_BRACKETS = (5, 6, 7, 8, 9, 15, 16, 17, 35, 53)  # in SMILES
 
 
 def to_mols(graphs: Graphs) -> list[Any]:
@@ -55,8 +58,10 @@ def holds_molecules(graphs: Graphs) -> bool:
 def rebuilt(graphs: Graphs) -> Iterator[Any]:
     """Yield the molecules one by one; all that can be wrong is an error before the first."""
     graphs = graphs.to("cpu")
-    atoms, kinds = _atoms(graphs)
+    _check_attributes(graphs)
+    number = _numbers(graphs)[graphs.node_label.numpy()]
     begin, end, bond_types = _bonds(graphs)
+    atoms, kinds = _atoms(graphs, number, _valences(begin, end, bond_types, len(number)))
     order = _order(graphs)[begin]
     first_bond = np.searchsorted(order, np.arange(len(graphs) + 1))
     offsets = graphs.graph_offset.tolist()
@@ -80,7 +85,7 @@ def _each(
 
 
 def _built(atoms: Sequence[Any], bonds: Sequence[tuple[int, int, Any]]) -> Any:
-    """Return a molecule, sanitized where RDKit can do so."""
+    """Return a molecule, sanitized where RDKit can do so, without a word in its log."""
     library = chem()
     editable = library.RWMol()
     for atom in atoms:
@@ -89,18 +94,19 @@ def _built(atoms: Sequence[Any], bonds: Sequence[tuple[int, int, Any]]) -> Any:
         editable.AddBond(begin, end, kind)
     mol = editable.GetMol()
     flags = library.SanitizeFlags
-    # radicals are given, and RDKit would count them again
-    steps = flags.SANITIZE_ALL ^ flags.SANITIZE_FINDRADICALS ^ flags.SANITIZE_CLEANUP
-    if library.SanitizeMol(mol, steps, catchErrors=True) == flags.SANITIZE_NONE:
-        return mol
+    # radicals are given, and RDKit would count them again; bonds are as it has cleaned them up
+    given = flags.SANITIZE_FINDRADICALS | flags.SANITIZE_CLEANUP
+    steps = flags.SANITIZE_ALL & ~(given | flags.SANITIZE_CLEANUP_ORGANOMETALLICS)
+    with optional("rdkit.rdBase", "molecules").BlockLogs():
+        if library.SanitizeMol(mol, steps, catchErrors=True) == flags.SANITIZE_NONE:
+            return mol
     mol = editable.GetMol()
     mol.UpdatePropertyCache(strict=False)
     library.GetSymmSSSR(mol)
     return mol
 
 
-def _atoms(graphs: Graphs) -> tuple[Array, list[Any]]:
-    """Return the kind of every atom, and an atom of RDKit for each kind."""
+def _check_attributes(graphs: Graphs) -> None:
     names = graphs.node_attribute_names
     missing = [name for name in _NEEDED if name not in names]
     if missing:
@@ -109,21 +115,53 @@ def _atoms(graphs: Graphs) -> tuple[Array, list[Any]]:
             f"attributes {', '.join(map(repr, missing))}; read them with edgnn.io.from_smiles or "
             "another reader of molecules"
         )
+
+
+def _atoms(graphs: Graphs, number: Array, valence: Array) -> tuple[Array, list[Any]]:
+    """Return the kind of every atom, and an atom of RDKit for each kind."""
+    names = graphs.node_attribute_names
     assert graphs.node_attributes is not None
     charge, hydrogens, radicals, isotope = (
         graphs.node_attributes[:, names.index(name)].numpy() for name in _NEEDED
     )
-    label = graphs.node_label.numpy()
-    number = _numbers(graphs)[label]
     near_hydrogen = graphs.edge_target.numpy()[number[graphs.edge_source.numpy()] == _HYDROGEN]
     attached = np.bincount(near_hydrogen, minlength=len(number))
-    rows = np.stack([number, charge, hydrogens - attached, radicals, isotope], axis=1)
+    hydrogens = hydrogens - attached
+    plain = (charge == 0) & (radicals == 0) & (isotope == 0)
+    implied = plain & (hydrogens == _implied_hydrogens(number, valence))
+    rows = np.stack([number, charge, hydrogens, radicals, isotope, implied], axis=1)
     values, kind = np.unique(rows, axis=0, return_inverse=True)
     return kind.reshape(-1), [_atom(*row) for row in values.tolist()]
 
 
-def _atom(number: int, charge: int, hydrogens: int, radicals: int, isotope: int) -> Any:
+def _valences(begin: Array, end: Array, types: Sequence[Any], atoms: int) -> Array:
+    """Return the sum of the orders of each atom's bonds; NaN where one is neither 1, 2 nor 3."""
+    kind = chem().BondType
+    order_of = {kind.SINGLE: 1, kind.DOUBLE: 2, kind.TRIPLE: 3}
+    order = np.array([order_of.get(bond, np.nan) for bond in types])
+    sums: Array = np.bincount(begin, order, atoms) + np.bincount(end, order, atoms)
+    return sums
+
+
+def _implied_hydrogens(number: Array, valence: Array) -> Array:
+    """Return how many hydrogens a SMILES without brackets implies; −1 where it needs brackets."""
+    table = chem().GetPeriodicTable()
+    implied = np.full(len(number), -1.0)
+    for element in _WITHOUT_BRACKETS:
+        for allowed in sorted(table.GetValenceList(element), reverse=True):
+            # the smallest valence that is enough is written last, and stays
+            fits = (number == element) & (valence <= allowed)
+            implied[fits] = allowed - valence[fits]
+    return implied
+
+
+def _atom(
+    number: int, charge: int, hydrogens: int, radicals: int, isotope: int, implied: int
+) -> Any:
     atom = chem().Atom(number)
+    if implied:
+        # where bonds are cut off, as for scaffolds, RDKit adds hydrogens to such atoms only
+        return atom
     atom.SetFormalCharge(charge)
     atom.SetNoImplicit(True)
     atom.SetNumExplicitHs(max(0, hydrogens))

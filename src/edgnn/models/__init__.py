@@ -7,7 +7,7 @@ from edgnn.models._fingerprint import fingerprint
 from edgnn.models._finite import check_outputs
 from edgnn.models._items import Items, graphs_of, in_pieces
 from edgnn.models._majority import MajorityClassifier, MeanRegressor
-from edgnn.models._make import make_model, model_parts
+from edgnn.models._make import default_model, make_model, model_parts, network_parameters
 from edgnn.models._model import (
     ClassifierModel,
     Model,
@@ -156,6 +156,7 @@ __all__ = [
     "checkpoint_epoch",
     "csv_rows",
     "decide",
+    "default_model",
     "device_of",
     "estimator_of",
     "export",
@@ -171,6 +172,7 @@ __all__ = [
     "make_model",
     "memory_errors",
     "model_parts",
+    "network_parameters",
     "predict_table",
     "prediction_columns",
     "prediction_table",

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from edgnn._files import Path_
 from edgnn._rules import Rules
-from edgnn._words import one_line, short, similar
+from edgnn._words import one_line, short, similar, with_article
 from edgnn.errors import EstimatorError, RunError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models._coder import Coder, Seen
@@ -294,6 +294,27 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         probability = self.predict_proba(items) if hasattr(self, "predict_proba") else None
         return Predictions(self.predict(items), probability)
 
+    @property
+    def offers_coverage(self) -> bool:
+        """Whether :meth:`covering_predictions` has an answer."""
+        return False
+
+    def covering_predictions(self, X: Any, coverage: float) -> Predictions:
+        """Return predictions with intervals, or sets of classes, that hold the truth so often.
+
+        Parameters
+        ----------
+        X : items
+            As :meth:`predict` takes them.
+        coverage : float
+            How often, from 0 to 1.
+        """
+        raise EstimatorError(
+            f"{with_article(type(self).__name__)} of {self.task} gives no intervals and no sets "
+            "of classes (--coverage): these are given by auto and its learners, of classes and "
+            "of values"
+        )
+
     def familiarity(self, X: Any) -> Familiarity | None:
         """Say how much of each item the training set contained, by the colors of its nodes.
 
@@ -472,7 +493,8 @@ def check_names(kind: type[Model], parameters: Mapping[str, Any]) -> None:
     for name in parameters:
         if name not in known:
             raise EstimatorError(
-                f"a {kind.__name__} has no parameter {short(name)}{similar(name, known)}"
+                f"{with_article(kind.__name__)} has no parameter {short(name)}"
+                f"{similar(name, known)}"
             )
 
 
@@ -586,7 +608,8 @@ def _restored(kind: type[Any], run: RunFolder, changes: Mapping[str, Any]) -> An
     except _DAMAGE as error:
         reason = one_line(" ".join(str(error).split()))
         raise RunError(
-            f"{run.path} cannot be loaded as a {kind.__name__}: {type(error).__name__}: {reason}"
+            f"{run.path} cannot be loaded as {with_article(kind.__name__)}: "
+            f"{type(error).__name__}: {reason}"
         ) from None
     model.check_parameters()
     if model.trains_by_epochs:

@@ -59,6 +59,7 @@ def predict_table(
     target_names: Sequence[str] = (),
     probabilities: bool = True,
     uncertainty: bool | None = None,
+    coverage: float | None = None,
 ) -> Iterator[TablePiece]:
     """Yield a table of predictions, a piece of the source at a time, in its order.
 
@@ -79,6 +80,9 @@ def predict_table(
         As in :func:`prediction_table`.
     uncertainty : bool, optional
         Whether there are columns for it; default: for ensembles.
+    coverage : float, optional
+        Of models that offer it (:attr:`Model.offers_coverage`): ``lower`` and ``upper``, or for
+        classes ``set``, with names joined by ``|``, that hold the truth so often, such as 0.9.
 
     Examples
     --------
@@ -94,7 +98,9 @@ def predict_table(
     if uncertainty is None:
         uncertainty = model.num_members > 1
     unknown = _Unknown()
-    rows = (_predict_piece(model, piece, unknown) for piece in _known_pieces(model, source))
+    rows = (
+        _predict_piece(model, piece, unknown, coverage) for piece in _known_pieces(model, source)
+    )
 
     def columns_of(predicted: _Predicted) -> Columns:
         assert predicted.predictions is not None
@@ -225,13 +231,15 @@ def _no_predictions(rows: Sequence[_Predicted]) -> EdgnnError:
     return GraphError("there is nothing to predict: a table needs rows below its column names")
 
 
-def _predict_piece(model: Model, piece: Piece, unknown: _Unknown) -> _Predicted:
+def _predict_piece(
+    model: Model, piece: Piece, unknown: _Unknown, coverage: float | None
+) -> _Predicted:
     errors = unread_errors(piece)
     items = piece.items
     if not len(items):
         return _Predicted(piece, None, None, errors)
     with unknown.counted(model, items):
-        parts = list(finite_parts(model, items))
+        parts = list(finite_parts(model, items, coverage=coverage))
         familiarity = model.familiarity(items)
     places = [place for place in range(len(piece)) if place not in errors]
     good: list[np.ndarray[Any, Any]] = []
@@ -249,7 +257,7 @@ def _predict_piece(model: Model, piece: Piece, unknown: _Unknown) -> _Predicted:
 
 
 def finite_parts(
-    model: Model, items: Items, first: int = 0
+    model: Model, items: Items, first: int = 0, *, coverage: float | None = None
 ) -> Iterator[tuple[np.ndarray[Any, Any], Predictions | str]]:
     """Yield predictions with the numbers of their items, or why these have none.
 
@@ -261,10 +269,15 @@ def finite_parts(
         What to predict for.
     first : int
         The number of the first item.
+    coverage : float, optional
+        As of :func:`predict_table`.
     """
     numbers = np.arange(first, first + len(items))
     try:
-        predictions = model.predictions(items)
+        if coverage is None:
+            predictions = model.predictions(items)
+        else:
+            predictions = model.covering_predictions(items, coverage)
     except ModelError as error:
         if error.kind != NOT_FINITE:
             raise
@@ -272,8 +285,8 @@ def finite_parts(
         if not half:
             yield numbers, _NOT_FINITE
             return
-        yield from finite_parts(model, items[:half], first)
-        yield from finite_parts(model, items[half:], first + half)
+        yield from finite_parts(model, items[:half], first, coverage=coverage)
+        yield from finite_parts(model, items[half:], first + half, coverage=coverage)
         return
     finite = predictions.finite
     if finite.any() or not len(items):

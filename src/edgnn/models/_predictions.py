@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _Array = np.ndarray[Any, Any]
 
+#: Measures of uncertainty that stand in every table: they cost nothing, and warn of the unlike.
+_ALWAYS = ("novelty",)
+
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
@@ -31,11 +34,21 @@ class Predictions:
         Of each class or label; ``None`` from models without probabilities.
     uncertainty : dict of arrays
         By name, one number or one row of numbers per item; empty where there is none.
+    interval : array, optional
+        Of values, the lower and the upper end of an interval around each.
+    plausible : array, optional
+        Of classes, whether each is in the set of an item.
+
+    Shapes
+    ------
+    interval (n, 2) or (n, 2, T), plausible (n, K) of bool
     """
 
     prediction: _Array
     probability: _Array | None = None
     uncertainty: dict[str, _Array] = field(default_factory=dict)
+    interval: _Array | None = None
+    plausible: _Array | None = None
 
     @property
     def finite(self) -> _Array:
@@ -51,24 +64,36 @@ class Predictions:
 
     def mapped(self, change: Callable[[_Array], _Array]) -> Predictions:
         """Return predictions with every array changed."""
+
+        def changed(values: _Array | None) -> _Array | None:
+            return None if values is None else change(values)
+
         return Predictions(
             change(self.prediction),
-            None if self.probability is None else change(self.probability),
+            changed(self.probability),
             {name: change(values) for name, values in self.uncertainty.items()},
+            changed(self.interval),
+            changed(self.plausible),
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Predictions]) -> Predictions:
         """Return the predictions of consecutive items, one after another."""
-        probabilities = [part.probability for part in parts if part.probability is not None]
         return cls(
             np.concatenate([part.prediction for part in parts]),
-            np.concatenate(probabilities) if probabilities else None,
+            _joined([part.probability for part in parts]),
             {
                 name: np.concatenate([part.uncertainty[name] for part in parts])
                 for name in parts[0].uncertainty
             },
+            _joined([part.interval for part in parts]),
+            _joined([part.plausible for part in parts]),
         )
+
+
+def _joined(arrays: Sequence[_Array | None]) -> _Array | None:
+    present = [array for array in arrays if array is not None]
+    return np.concatenate(present) if present else None
 
 
 def check_known(model: Model, items: Items) -> None:
@@ -145,7 +170,7 @@ def prediction_table(
     -------
     dict of lists
         ``id`` (and ``graph``, for nodes of several graphs), ``part``, ``target``, ``prediction``,
-        ``p(class)``, and measures of uncertainty.
+        ``p(class)``, measures of uncertainty, ``lower`` and ``upper`` or ``set``.
     """
     columns = identities(items)
     if part is not None:
@@ -198,10 +223,23 @@ def prediction_columns(
         names = _class_names(model.encoding.classes, class_names)
     if probabilities and predictions.probability is not None:
         columns |= _split_columns(predictions.probability, "p", names)
-    if uncertainty:
-        for measure, values in predictions.uncertainty.items():
+    for measure, values in predictions.uncertainty.items():
+        if uncertainty or measure in _ALWAYS:
             columns |= _split_columns(values, measure, names)
+    if predictions.interval is not None:
+        for end, values in zip(
+            ("lower", "upper"), predictions.interval.swapaxes(0, 1), strict=True
+        ):
+            columns |= _split_columns(values, end, names)
+    if predictions.plausible is not None:
+        columns["set"] = ["|".join(row) for row in plausible_names(predictions.plausible, names)]
     return columns
+
+
+def plausible_names(plausible: _Array, names: Sequence[Any]) -> list[list[str]]:
+    """Return the names of the classes in the set of each item."""
+    texts = np.array([str(name) for name in names], dtype=object)
+    return [texts[row].tolist() for row in plausible]
 
 
 def _columns(

@@ -14,7 +14,7 @@ import torch
 
 from edgnn._files import Path_
 from edgnn._system import is_out_of_memory
-from edgnn._words import one_line, short
+from edgnn._words import one_line, short, with_article
 from edgnn.errors import EstimatorError, RunError, TrainingError
 from edgnn.models._data import Data
 from edgnn.models._fingerprint import fingerprint
@@ -113,7 +113,7 @@ def estimator_of(run: RunFolder) -> Model:
         return new_model(name, config["parameters"])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise RunError(
-            f"{run.path} has no usable parameters of a {name}: "
+            f"{run.path} has no usable parameters of {with_article(name)}: "
             f"{type(error).__name__}: {one_line(error)}"
         ) from None
 
@@ -167,7 +167,8 @@ def change_epochs(run: RunFolder, model: Model, number: Any) -> None:
         How many. With as many done or more, the training ends at once, with the best of them.
     """
     if not isinstance(model, Estimator):
-        raise RunError(f"a {type(model).__name__} has no epochs; start a new run to change it")
+        kind = with_article(type(model).__name__)
+        raise RunError(f"{kind} has no epochs; start a new run to change it")
     before, done = model._checked_parameters()["max_epochs"], checkpoint_epoch(run)
     model.max_epochs = number
     model.check_parameters()
@@ -365,8 +366,8 @@ def check_ranks(model: Model) -> None:
     """Raise where several processes cannot train a model together."""
     if not model.trains_by_epochs:
         raise EstimatorError(
-            f"a {type(model).__name__} has no epochs, so one process fits it: start it without "
-            "torchrun"
+            f"{with_article(type(model).__name__)} has no epochs, so one process fits it: start it "
+            "without torchrun"
         )
 
 

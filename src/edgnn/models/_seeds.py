@@ -7,9 +7,21 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from edgnn._rules import Rule, whole
+
 _Array = np.ndarray[Any, Any]
 
 _VALIDATION = 2**40  # no member has this number
+
+
+def _is_random_state(value: Any) -> bool:
+    if value is None or isinstance(value, np.random.RandomState):
+        return True
+    return whole(0, 2**64 - 1).holds(value)
+
+
+#: What ``random_state`` may be.
+RANDOM_STATE = Rule(_is_random_state, "a whole number from 0, a numpy RandomState, or None")
 
 
 def root_seed(random_state: Any) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from edgnn._files import Path_
 from edgnn._json import plain
+from edgnn._tried import coverage_text, tried_table
 from edgnn._words import counted, duration, number
 from edgnn.errors import EdgnnError
 from edgnn.evaluation import METRICS
@@ -83,6 +84,7 @@ def write_run_report(run_folder_path: Path_, path: Path_ | None = None) -> Path:
         data,
         lost=files.lost,
         result=_result(metrics, config) if metrics else None,
+        tried=_tried(config),
         predictions=predictions and predictions["view"],
         curves=curve_figure(curves),
         rules=rules_view(run) if "fitted" in config else None,
@@ -165,7 +167,15 @@ def _result(metrics: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, 
         "baseline": baseline_name(task),
         "headline": [(first, value), (f"{first} of {baseline_phrase(task)}", against)],
         "evaluated_on": _evaluated_on(metrics),
+        "coverage": coverage_text(metrics.get("coverage")),
     }
+
+
+def _tried(config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return which learners were tried, where the model has chosen among several."""
+    fitted = config.get("fitted")
+    titles, rows = tried_table(fitted.get("tried") if isinstance(fitted, Mapping) else None)
+    return {"titles": titles, "rows": rows} if rows else None
 
 
 def _are_numbers(values: Any) -> bool:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _Array = np.ndarray[Any, Any]
 _UNCERTAINTY = "uncertainty "
+#: How often the intervals and sets of classes in answers hold the truth.
+COVERAGE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,8 @@ class Answers:
         What names the items.
     arrays : dict of arrays
         One row per item: ``prediction``; where there are any, ``probability`` and measures of
-        ``uncertainty``, by name behind a blank; ``unseen``, how many labels of nodes and edges the
+        ``uncertainty``, by name behind a blank; ``interval`` or ``plausible``, of models that offer
+        them; ``unseen``, how many labels of nodes and edges the
         model has not learned; where that is known, ``share``, the fraction of nodes by round whose
         color occurs in the training set, and ``first_new``, the first round with a color never
         seen (−1 for none).
@@ -65,17 +68,28 @@ class Answers:
                 errors[new] = self.errors[old]
         return Answers(ids, arrays, errors)
 
-    def rows(self, class_names: Sequence[str]) -> list[dict[str, Any]]:
-        """Return one object per item, ready for JSON."""
+    def rows(self, class_names: Sequence[str], classes: Sequence[str]) -> list[dict[str, Any]]:
+        """Return one object per item, ready for JSON.
+
+        Parameters
+        ----------
+        class_names : sequence of str
+            What class numbers mean; empty where classes are themselves.
+        classes : sequence of str
+            What probabilities belong to, in their order.
+        """
         columns = {name: values.tolist() for name, values in self.arrays.items()}
         count = len(columns["prediction"])
         rows = []
         for number in range(count):
             values = {name: column[number] for name, column in columns.items()}
+            if "plausible" in values:
+                chosen = zip(classes, values["plausible"], strict=True)
+                values["set"] = [name for name, is_in in chosen if is_in]
             rows.append(_row(values, class_names))
         for number, error in self.errors.items():
             rows[number] |= {"prediction": None, "probabilities": None, "error": error}
-            rows[number]["uncertainty"] = {}
+            rows[number] |= {"uncertainty": {}, "interval": None, "set": None}
         for number, row in enumerate(rows):
             ids = {name: _identity(values[number]) for name, values in self.ids.items()}
             rows[number] = ids | row
@@ -96,7 +110,13 @@ class Answers:
         arrays = {name: values[good] for name, values in self.arrays.items()}
         columns = prediction_columns(
             model,
-            Predictions(arrays["prediction"], arrays.get("probability"), _measures(arrays)),
+            Predictions(
+                arrays["prediction"],
+                arrays.get("probability"),
+                _measures(arrays),
+                arrays.get("interval"),
+                arrays.get("plausible"),
+            ),
             class_names=class_names,
             target_names=target_names,
             uncertainty=True,
@@ -114,10 +134,11 @@ def answers_of(model: Any, items: Graphs | Nodes, deadline: Deadline | None = No
     arrays: dict[str, _Array] = {}
     errors: dict[int, str] = {}
     first = 0
+    coverage = COVERAGE if getattr(model, "offers_coverage", False) else None
     for piece in in_pieces(items, model.num_members):
         if deadline is not None:
             deadline.check()
-        for numbers, predictions in finite_parts(model, piece, first):
+        for numbers, predictions in finite_parts(model, piece, first, coverage=coverage):
             if isinstance(predictions, str):
                 errors |= dict.fromkeys(numbers.tolist(), predictions)
             else:
@@ -144,6 +165,10 @@ def _predicted(predictions: Predictions) -> dict[str, _Array]:
     arrays = {"prediction": predictions.prediction}
     if predictions.probability is not None:
         arrays["probability"] = predictions.probability
+    if predictions.interval is not None:
+        arrays["interval"] = predictions.interval
+    if predictions.plausible is not None:
+        arrays["plausible"] = predictions.plausible
     measures = predictions.uncertainty.items()
     return arrays | {_UNCERTAINTY + name: values for name, values in measures}
 
@@ -167,6 +192,8 @@ def _row(values: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
         "prediction": named(values["prediction"], class_names),
         "probabilities": values.get("probability"),
         "uncertainty": _measures(values),
+        "interval": values.get("interval"),
+        "set": values.get("set"),
         "familiarity": familiarity,
         "unseen_labels": values["unseen"],
     }

@@ -43,7 +43,15 @@ class PredictionOut(BaseModel):
     )
     uncertainty: dict[str, float | list[float | None] | None] = Field(
         description="total_entropy and mutual_information in nats, std of the members of an "
-        "ensemble by class."
+        "ensemble by class; novelty, how unlike the training items it is, from 0 to 1."
+    )
+    interval: list[float | list[float | None] | None] | None = Field(
+        None,
+        description="Of values: lower and upper end of an interval that holds the true one nine "
+        "times in ten; of several values two lists, null where an end is infinite.",
+    )
+    set: list[str] | None = Field(
+        None, description="Of classes: those that hold the true one nine times in ten."
     )
     familiarity: FamiliarityOut | None = Field(
         description="null where the model does not know what it has seen."

@@ -125,7 +125,7 @@ class Work:
         return {
             "task": served.task,
             "classes": served.classes,
-            "predictions": answers.rows(served.class_names),
+            "predictions": answers.rows(served.class_names, served.classes),
             "skipped": [
                 {"index": entry.position, "input": entry.text, "error": entry.reason}
                 for entry in piece.unread

@@ -267,6 +267,8 @@ const columnsOf = (found) => {
   if (likely) columns.push({head: found.task === 'labels' ? 'Highest probability' : 'Probability', key: (row) => row.probabilities[top(row)],
     cell: (row) => [make('span', {class: 'share'}, track(row.probabilities[top(row)], model.members > 1 ? spread(row) : 0),
       make('span', {}, percent(row.probabilities[top(row)]), found.task === 'labels' ? ` for ${found.classes[top(row)]}` : null))]});
+  if (found.predictions.some((row) => row.interval || row.set)) columns.push({head: found.task === 'values' ? '90 % interval' : '90 % set',
+    key: several || !shares ? null : (row) => row.set.length, cell: (row) => [coveredBy(found, row)]});
   if (model.members > 1 && !several) columns.push({head: 'Uncertainty', key: spread,
     cell: (row) => [spread(row) === null ? '–' : `± ${shares ? percent(spread(row)) : number(Number(spread(row).toPrecision(2)))}`]});
   if (model.familiarity) columns.push({head: 'Like the training data?', key: newness, cell: (row) => {
@@ -285,6 +287,14 @@ const labelsOf = (found, row) => {
   const values = Array.isArray(row.prediction) ? row.prediction : [row.prediction];
   if (found.task === 'labels') return found.classes.filter((_, place) => values[place] > 0.5).join(', ') || 'none';
   return values.map((value, place) => (values.length > 1 ? `${found.classes[place]}: ` : '') + number(value) + spreadOf(row, place)).join(', ');
+};
+const coveredBy = (found, row) => {
+  if (row.set) return row.set.join(' or ') || 'none is plausible';
+  if (!row.interval) return '–';
+  const end = (value) => value === null ? '∞' : number(Number(value.toPrecision(4)));
+  const [lower, upper] = row.interval;
+  if (!Array.isArray(lower)) return `${end(lower)} to ${end(upper)}`;
+  return lower.map((value, place) => `${found.classes[place]}: ${end(value)} to ${end(upper[place])}`).join(', ');
 };
 const spreadOf = (row, place) => {
   const std = row.uncertainty.std, value = Array.isArray(std) ? std[place] : std;
@@ -358,6 +368,8 @@ const sureness = (found, row) => {
   const agree = split < 0.02 ? 'its members agree' : split < 0.1 ? 'its members differ a little' : 'its members disagree';
   return [`${words}, and ${agree}: ± is the spread of ${model.members} models. Entropy ${percent(total)} of the largest, ${percent(split)} from disagreement.`];
 };
+const novelOf = (row) => row.uncertainty.novelty === undefined ? [] :
+  [make('p', {class: 'note'}, `Novelty ${percent(row.uncertainty.novelty)}: one less the mean similarity to the five most similar training items.`)];
 const unlike = (row) => {
   if (!model.familiarity || !row.familiarity) return [];
   const {first_new_round: first, seen_share: shares} = row.familiarity, [kind] = familiar(row);
@@ -368,7 +380,7 @@ const unlike = (row) => {
   const parts = [make('h3', {}, 'Is this unlike the training data?'), make('p', {}, make('span', {class: `dot ${kind}`}), words)];
   const bars = shares.flatMap((share, round) => [make('dt', {}, round ? `${plural(round, 'hop')} around` : 'labels'), make('dd', {}, track(share, 0)),
     make('dd', {}, node ? (share ? 'seen' : 'new') : `${percent(share)} seen`)]);
-  parts.push(make('dl', {class: 'bars'}, ...bars));
+  parts.push(make('dl', {class: 'bars'}, ...bars), ...novelOf(row));
   if (row.unseen_labels && !node) parts.push(make('p', {class: 'note'},
     `${plural(row.unseen_labels, 'label')} of nodes or edges that the model has not learned: such labels count for nothing.`));
   return parts;

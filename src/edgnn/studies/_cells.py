@@ -37,6 +37,8 @@ _NO_INFLUENCE = ("cache", "device", "n_jobs", "verbose")
 # Parameters that older cells do not name, with the value that they were computed with.
 _ADDED_LATER = (("fanout", None),)
 # Parameters that models had when cells were stored, with the value they were computed with.
+#: Models under another name than when the stored results were computed.
+_FORMER_NAMES = {"ridge-network": "ridge"}
 _FORMER = {"csm": {"backend": "edgnn"}, "wlsp": {"backend": "edgnn"}}
 _DIGITS = 6
 
@@ -220,7 +222,7 @@ def settings_of(task: Task, data: Dataset, estimator: Any) -> dict[str, Any]:
     }
     content = dict(sorted(data.sha256.items())) or _content(data)
     settings = {
-        "model": task.row.model,
+        "model": _FORMER_NAMES.get(str(task.row.model), task.row.model),
         "settings": task.row.settings,
         "parameters": parameters,
         "protocol": task.table.protocol[data.level],

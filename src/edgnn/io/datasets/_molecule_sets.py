@@ -9,6 +9,8 @@ from os import fspath
 from pathlib import Path
 from typing import IO
 
+import numpy as np
+
 from edgnn._files import open_member, open_zip, zip_members
 from edgnn._words import counted, preview
 from edgnn.errors import DatasetError, FormatError
@@ -19,6 +21,7 @@ from edgnn.io._molecules import from_mols
 from edgnn.io._rdkit import read_smiles
 from edgnn.io._scaffolds import divide_by_frequency, framework
 from edgnn.io._separated import TargetColumns, column_of
+from edgnn.io.datasets._kept_splits import keep_split, kept_split
 from edgnn.io.datasets._registry import SCAFFOLD, Entry
 from edgnn.io.datasets._target_columns import choose_columns
 
@@ -62,13 +65,16 @@ def read_molecule_set(folder: Path, entry: Entry) -> MoleculeTable:
     Valences are not checked, as RDKit's rules have become stricter since the sets were made; what
     cannot be read nevertheless is left out with one warning.
     """
-    path = folder / next(iter(entry.sha256))
+    file, sha256 = next(iter(entry.sha256.items()))
+    path = folder / file
+    kept = kept_split(sha256, len(PARTS)) if entry.split == SCAFFOLD else None
     source = _Zipped(path) if path.suffix == ".zip" else path
     with molecule_records(source, "smiles", smiles=_SMILES, columns=None) as records:
         header = records.columns
         names = _target_columns(header, entry, source)
         rows = _Rows(source, names)
-        mols = rows.molecules(records, keep_frameworks=entry.split == SCAFFOLD)
+        new_split = entry.split == SCAFFOLD and kept is None
+        mols = rows.molecules(records, keep_frameworks=new_split)
         # the list of SMILES fills up while the molecules are read, which is before it is looked at
         graphs = from_mols(mols, names=rows.smiles)
     subsets = {
@@ -77,20 +83,23 @@ def read_molecule_set(folder: Path, entry: Entry) -> MoleculeTable:
     }
     parts = None
     if entry.split == SCAFFOLD:
-        parts = scaffold_parts(rows.frameworks)
+        if kept is None or len(kept) != len(graphs):
+            kept = _scaffold_codes(rows.all_frameworks())
+            keep_split(sha256, kept)
+        parts = object_array(PARTS)[kept]
     elif entry.split:
         parts = rows.column(column_of(header, entry.split, source))
     return MoleculeTable(graphs, rows.targets(header), tuple(names), parts, subsets)
 
 
-def scaffold_parts(frameworks: Sequence[str]) -> Array:
+def _scaffold_codes(frameworks: Sequence[str]) -> Array:
     """Return the part of each molecule in the scaffold split of OGB: 80, 10 and 10 percent."""
     count = round(_HELD_OUT * len(frameworks))
     room = [len(frameworks) - 2 * count, count, count]
-    words = object_array([""] * len(frameworks))
-    for part, places in zip(PARTS, divide_by_frequency(frameworks, room), strict=True):
-        words[places] = part
-    return words
+    codes = np.zeros(len(frameworks), np.int64)
+    for code, places in enumerate(divide_by_frequency(frameworks, room)):
+        codes[places] = code
+    return codes
 
 
 class _Rows:
@@ -102,7 +111,7 @@ class _Rows:
         self._cells: list[tuple[str, ...]] = []
         self._lines: list[int] = []
         self.smiles: list[str] = []
-        self.frameworks: list[str] = []
+        self._frameworks: list[str] = []
 
     def molecules(
         self, records: Iterable[MoleculeRecord], keep_frameworks: bool
@@ -120,9 +129,15 @@ class _Rows:
             self._cells.append(record.cells)
             self._lines.append(record.line)
             if keep_frameworks:
-                self.frameworks.append(framework(mol))
+                self._frameworks.append(framework(mol))
             yield mol
         skipped.end(len(self.smiles))
+
+    def all_frameworks(self) -> list[str]:
+        """Return the framework of each molecule; a second look where they were not kept."""
+        if len(self._frameworks) == len(self.smiles):
+            return self._frameworks
+        return [framework(read_smiles(text, check_valence=False)[0]) for text in self.smiles]
 
     def column(self, place: int) -> Array:
         """Return the cells of a column as texts."""

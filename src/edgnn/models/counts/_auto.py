@@ -16,6 +16,7 @@ from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._data import Data
 from edgnn.models._items import graphs_of
+from edgnn.models._seeds import RANDOM_STATE
 from edgnn.models._state import pack_fields, to_tensor, unpack_fields
 from edgnn.models.counts._blend import blend_shares
 from edgnn.models.counts._boosting import Boosting
@@ -67,6 +68,7 @@ Learner = Literal["ridge", "sparse", "forest", "boosting"]
 
 _MOST_COLUMNS = 3_000  # of the table that trees and linear models see
 _TABLE_ROUNDS = 2
+_USUAL = 0.99  # of the training items are as novel, or less
 
 # columns and folds so that each takes about as long as ridge; more of them hardly helped
 _TABLE_LEARNERS: dict[str, Any] = {
@@ -82,13 +84,14 @@ class CountModel(WithReasons, CalibratedModel):
     rules: ClassVar[Rules] = {
         "learners": some_of(*get_args(Learner)),
         "rounds": whole(1, DEEPEST),
-        "descriptors": one_of("auto", "rdkit", "none"),
+        "descriptors": one_of("auto", "rdkit", "none").or_none("as 'none'"),
+        "random_state": RANDOM_STATE,
         "seconds": POSITIVE.or_none("as long as it takes"),
     }
 
     learners: Learner | Sequence[Learner]
     rounds: int
-    descriptors: Literal["auto", "rdkit", "none"]
+    descriptors: Literal["auto", "rdkit", "none"] | None
     seconds: float | None
 
     _views: tuple[View, ...]
@@ -96,6 +99,7 @@ class CountModel(WithReasons, CalibratedModel):
     _columns: Columns
     _fitted: dict[str, Any]
     _shares: dict[str, float]
+    _usual: float
     _learned_from: Data | None
 
     # Learning
@@ -208,11 +212,13 @@ class CountModel(WithReasons, CalibratedModel):
         for row in self.tried_:
             row["share"] = self._shares.get(row["learner"], 0.0)
         mixed = sum(self._shares[name] * self._fitted[name].held_out for name in self._shares)
-        self.held_out_ = np.asarray(mixed)
-        self.tried_.append({"learner": "blend"} | _held_out_scores(self.held_out_, problem))
         novelty = np.zeros(len(problem))
         if "ridge" in self._fitted:
             novelty = self._fitted["ridge"].novelty
+        self._usual = float(np.quantile(novelty, _USUAL))
+        mixed = np.asarray(mixed)
+        self.held_out_ = self._doubted(mixed, novelty, mixed.mean(axis=0), problem.task)
+        self.tried_.append({"learner": "blend"} | _held_out_scores(self.held_out_, problem))
         self._fitted = {
             name: fitted
             for name, fitted in self._fitted.items()
@@ -245,7 +251,20 @@ class CountModel(WithReasons, CalibratedModel):
                 table = self._columns.table(counted) if table is None else table
                 outputs = fitted.predict(table)
             total = total + self._shares.get(name, 0.0) * outputs
-        return np.asarray(total), novelty
+        prior = self.held_out_.mean(axis=0)
+        return self._doubted(np.asarray(total), novelty, prior, self.task), novelty
+
+    def _doubted(self, outputs: _Array, novelty: _Array, prior: _Array, task: str) -> _Array:
+        """Return probabilities nearer to the prior, for items unlike nearly all training items.
+
+        A single decisive column would make a linear model sure of anything that has it.
+        """
+        if task == "values" or self._usual >= 1:
+            return outputs
+        beyond = np.clip((novelty - self._usual) / (1 - self._usual), 0, 1)
+        doubt = (beyond**2)[:, None]
+        doubted: _Array = (1 - doubt) * outputs + doubt * prior
+        return doubted
 
     def novelty(self, X: Any) -> _Array:
         """Return how unlike the training items each item is: 0, as the most similar, to 1.
@@ -276,6 +295,7 @@ class CountModel(WithReasons, CalibratedModel):
             "parts": [len(view) for view in self._columns.names],
             "descriptors": self._descriptors,
             "shares": self._shares,
+            "usual_novelty": self._usual,
             "tried": self.tried_,
             "chosen": self.chosen_,
             "learned": {},
@@ -306,8 +326,13 @@ class CountModel(WithReasons, CalibratedModel):
         self._standard = unpack_standard(tensors, "standard.")
         self._descriptors = bool(facts["descriptors"])
         self._shares = unpack_shares(facts["shares"], facts["learned"])
+        self._usual = float(facts["usual_novelty"])
+        if not 0 <= self._usual <= 1:
+            raise ValueError("the stored novelty of training items is damaged")
         self.tried_, self.chosen_ = list(facts["tried"]), dict(facts["chosen"])
         self.held_out_ = tensors["held_out"].numpy()
+        if self.held_out_.shape[1:] != (self._encoding.outputs,) or not len(self.held_out_):
+            raise ValueError("the stored predictions of held-out items are damaged")
         check_columns(self._views, self._columns)
         self._fitted = {name: self._unpacked(name, facts, tensors) for name in facts["learned"]}
         self._conformal = None
@@ -389,7 +414,7 @@ class AutoClassifier(CountModel, CalibratedClassifier):
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
-    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    descriptors: Literal["auto", "rdkit", "none"] | None = "auto"
     seconds: float | None = None
     class_weight: Any = None
     random_state: Any = None
@@ -423,12 +448,12 @@ class AutoRegressor(CountModel, CalibratedRegressor):
     learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
     _: KW_ONLY
     rounds: int = 4
-    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    descriptors: Literal["auto", "rdkit", "none"] | None = "auto"
     seconds: float | None = None
     random_state: Any = None
 
 
-def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
+def _uses_descriptors(wish: str | None, graphs: Graphs) -> bool:
     """Return whether descriptors are computed; raise where they cannot be."""
     if wish == "auto":
         return has_chemistry(graphs)

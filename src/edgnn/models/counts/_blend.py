@@ -51,7 +51,7 @@ def blend_shares(held_out: Sequence[_Array], problem: Problem) -> _Array:
     difference = losses[int(np.argmin(means))] - problem.losses(np.tensordot(shares, stacked, 1))
     known = difference[~np.isnan(difference)]
     error = known.std() / np.sqrt(max(len(known), 1))
-    return shares if known.mean() > error / 10 else best
+    return shares if _mean(difference, problem) > error / 10 else best
 
 
 def _mean(losses: _Array, problem: Problem) -> float:

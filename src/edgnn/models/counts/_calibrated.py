@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -81,7 +82,10 @@ class CalibratedModel(Model):
 
     def _outputs(self, X: Any) -> tuple[_Array, _Array]:
         """Return probabilities or values of items, and how unlike the training items each is."""
-        pieces = [self._piece(piece) for piece in _pieces(graphs_of(self.read_items(X)))]
+        items = self.read_items(X)
+        if not len(items):  # an empty list has neither attributes nor features
+            return np.zeros((0, self._encoding.outputs)), np.zeros(0)
+        pieces = [self._piece(piece) for piece in _pieces(graphs_of(items))]
         outputs, novelty = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
         check_outputs(outputs)
         return outputs, novelty
@@ -89,6 +93,11 @@ class CalibratedModel(Model):
     def _calibrated(self) -> Any:
         self._check_fitted()
         return self._conformal
+
+    @property
+    def offers_coverage(self) -> bool:
+        """Whether :meth:`covering_predictions` has an answer."""
+        return self._conformal is not None
 
     def _novelty_column(self, novelty: _Array) -> dict[str, _Array]:
         """Return what is said of novelty beside predictions; nothing where it is not known."""
@@ -147,6 +156,18 @@ class CalibratedClassifier(CalibratedModel, ClassifierModel):
         members: _Array = self._calibrated().members(self._outputs(X)[0], coverage, per_class)
         return members
 
+    def covering_predictions(self, X: Any, coverage: float) -> Predictions:
+        """Return predictions with the set of plausible classes of each item."""
+        if not self.offers_coverage:
+            return super().covering_predictions(X, coverage)
+        predictions = self.predictions(X)
+        assert self._conformal is not None
+        assert predictions.probability is not None
+        plausible = self._conformal.members(
+            predictions.probability, check_coverage(coverage), per_class=False
+        )
+        return replace(predictions, plausible=plausible)
+
     def predictions(self, X: Any) -> Predictions:
         """Return predictions with their probabilities, and the novelty of each item."""
         probability, novelty = self._outputs(X)
@@ -196,10 +217,23 @@ class CalibratedRegressor(CalibratedModel, RegressorModel):
         → (n, 2) or (n, 2, T)
         """
         coverage = check_coverage(coverage)
-        outputs, novelty = self._outputs(X)
+        return self._interval(*self._outputs(X), coverage)
+
+    def _interval(self, outputs: _Array, novelty: _Array, coverage: float) -> _Array:
         half = self._calibrated().half_widths(novelty, coverage)
         ends = np.stack([outputs - half, outputs + half], axis=1)
         return ends[:, :, 0] if self._encoding.flat else ends
+
+    def covering_predictions(self, X: Any, coverage: float) -> Predictions:
+        """Return predictions with an interval around each."""
+        coverage = check_coverage(coverage)
+        values, novelty = self._outputs(X)
+        return Predictions(
+            shaped(values, self._encoding),
+            None,
+            self._novelty_column(novelty),
+            self._interval(values, novelty, coverage),
+        )
 
     def predictions(self, X: Any) -> Predictions:
         """Return predictions, and the novelty of each item."""
@@ -222,5 +256,5 @@ def _refuse_huge(data: Data) -> None:
 def _pieces(graphs: Graphs) -> Iterator[Graphs]:
     """Yield graphs some at a time, so that memory does not grow with their number."""
     size = max(1, _NODES_AT_ONCE * len(graphs) // max(graphs.num_nodes, 1))
-    for start in range(0, max(len(graphs), 1), size):
+    for start in range(0, len(graphs), size):
         yield graphs[start : start + size]

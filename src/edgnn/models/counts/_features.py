@@ -15,7 +15,8 @@ from edgnn.graphs import UNKNOWN, Graphs, Vocabulary
 _Array = np.ndarray[Any, Any]
 
 _ROUNDING = 1e-12
-_WIDEST = 10.0  # standard deviations; what lies beyond counts as so far
+#: Standard deviations; what lies beyond counts as so far.
+WIDEST = 10.0
 
 
 def numbers_of(graphs: Graphs, descriptors: bool) -> _Array:
@@ -114,4 +115,4 @@ class Standard:
             )
         with np.errstate(over="ignore"):
             standard: _Array = (numbers - self.mean) / self.scale
-        return np.nan_to_num(standard).clip(-_WIDEST, _WIDEST)
+        return np.nan_to_num(standard).clip(-WIDEST, WIDEST)

@@ -30,7 +30,9 @@ def usable_part(data: Data) -> Data:
     """
     usable = np.flatnonzero(data.usable)
     if not len(usable):
-        raise EstimatorError("no item has a known target: there is nothing to learn")
+        raise EstimatorError(
+            "no item has a known target and a weight above zero: there is nothing to learn"
+        )
     kept = data[usable]
     return replace(kept, items=numbered_by_appearance(kept.items))
 

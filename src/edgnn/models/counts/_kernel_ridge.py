@@ -13,7 +13,9 @@ _Array = np.ndarray[Any, Any]
 #: Strengths λ to choose from, rising; relative to the spread of the training items.
 STRENGTHS = tuple(2.0**power for power in range(-10, 7))
 
+_ROWS_AT_ONCE = 8_192
 _SMALLEST = 1e-10  # of eigenvalues, relative to the largest
+_FLAT = 1e-6  # of the spread, relative to the items' lengths; less is rounding of equal items
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +57,10 @@ def solve(
     root = np.ones(len(K)) if weight is None else np.sqrt(weight)
     unit = root / np.linalg.norm(root)
     inner = K.astype(np.float64) if weight is None else root[:, None] * K * root[None, :]
+    flat = _FLAT * float(np.trace(inner)) / len(K)
     inner -= unit[:, None] * (unit @ inner)
     inner -= (inner @ unit)[:, None] * unit[None, :]
-    scale = max(float(np.trace(inner)) / len(K), 1e-12)
+    scale = max(float(np.trace(inner)) / len(K), flat, 1e-12)
     values, vectors = eigh(inner, driver="evd", overwrite_a=True, check_finite=False)
     values = np.maximum(values, 0) / scale
     scaled = root[:, None] * targets
@@ -103,34 +106,45 @@ def solve_with_centers(
     keep = values > _SMALLEST * values[-1]
     projection = vectors[:, keep] / np.sqrt(values[keep])
     features = K @ projection.astype(K.dtype)
-    root = np.ones(len(K)) if weight is None else np.sqrt(weight)
-    unit = root / np.linalg.norm(root)
-    features = root[:, None].astype(features.dtype) * features
-    features -= unit[:, None].astype(features.dtype) * (unit @ features).astype(features.dtype)
-    spread, axes = eigh((features.T @ features).astype(np.float64), driver="evd")
+    weights = np.ones(len(K)) if weight is None else weight
+    total = float(weights.sum())
+    flat = _FLAT * float((features**2).sum(axis=1) @ weights) / len(K)
+    center = (weights.astype(K.dtype) @ features).astype(np.float64) / total
+    features -= center.astype(K.dtype)
+    inner = _weighted_inner(features, weights)
+    spread, axes = eigh(inner, driver="evd", overwrite_a=True)
     spread = np.maximum(spread, 0)
-    scale = max(float(spread.sum()) / len(K), 1e-12)
-    turned = features @ axes.astype(features.dtype)
-    square = turned**2
-    scaled = root[:, None] * targets
-    scaled = scaled - unit[:, None] * (unit @ scaled)
-    inside = turned.T @ scaled
-    best: tuple[float, float, _Array] | None = None
-    for strength in strengths:
-        shrink = 1 / (spread + strength * scale)
-        residual = scaled - turned @ (shrink[:, None] * inside)
-        leverage = square @ shrink + unit**2
-        left = residual / np.maximum(1 - leverage, 1e-9)[:, None] / root[:, None]
-        error = _mean_square(left, weight)
-        if best is None or error <= best[0] * (1 + 1e-9):
-            best = error, strength, left
-    assert best is not None
-    error, strength, left = best
-    coefficients = axes @ (inside / (spread + strength * scale)[:, None])
+    scale = max(float(spread.sum()) / len(K), flat, 1e-12)
+    mean = (weights @ targets) / total
+    centered = targets - mean
+    shrinks = 1 / (spread[:, None] + scale * np.asarray(strengths)[None, :])
+    inside = axes.T @ (features.T @ (weights[:, None] * centered).astype(K.dtype)).astype(float)
+    left_out = np.empty((len(strengths), *targets.shape))
+    for start in range(0, len(K), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        turned = (features[rows] @ axes.astype(K.dtype)).astype(np.float64)
+        leverage = weights[rows, None] * (turned**2 @ shrinks + 1 / total)
+        room = np.maximum(1 - leverage, 1e-9)
+        for number in range(len(strengths)):
+            residual = centered[rows] - turned @ (shrinks[:, number, None] * inside)
+            left_out[number, rows] = residual / room[:, number, None]
+    errors = [_mean_square(residual, weight) for residual in left_out]
+    # of equally good strengths the strongest
+    best = max(number for number, error in enumerate(errors) if error <= min(errors) * (1 + 1e-9))
+    coefficients = axes @ (inside * shrinks[:, best, None])
     alpha = projection @ coefficients
-    offset = root[:, None] * (targets - K @ alpha)
-    intercept = (root @ offset) / (root @ root)
-    return Solution(alpha, intercept, targets - left, error, strength)
+    intercept = mean - center @ coefficients
+    return Solution(alpha, intercept, targets - left_out[best], errors[best], strengths[best])
+
+
+def _weighted_inner(features: _Array, weights: _Array) -> _Array:
+    """Return the weighted inner products of the columns, added up in double precision."""
+    inner: _Array = np.zeros((features.shape[1], features.shape[1]))
+    for start in range(0, len(features), _ROWS_AT_ONCE):
+        some = features[start : start + _ROWS_AT_ONCE]
+        own = weights[start : start + _ROWS_AT_ONCE].astype(features.dtype)
+        inner += (some * own[:, None]).T @ some
+    return inner
 
 
 def _mean_square(residual: _Array, weight: _Array | None) -> float:

@@ -34,6 +34,8 @@ _ENOUGH = 8  # items to choose by
 _SAMPLE = 800  # items on which a mixture is chosen
 _MOST_EXACT = 4_000  # items that are all centers
 _CENTERS = 3_000  # of more items
+_FEWEST_CENTERS = 1_000
+_NUMBERS = 2 * 10**8  # of a matrix of items and centers
 _ROWS_AT_ONCE = 4_096
 _NEAREST = 5
 
@@ -59,10 +61,10 @@ class CountRidge:
         count, known = len(items), problem.known
         masks = {column.tobytes(): column for column in known.T}
         too_many = count > self.most_exact or (len(masks) > 1 and count > self.most_exact // 2)
-        size = min(count, self.centers)
+        size = min(count, self.centers, max(_FEWEST_CENTERS, _NUMBERS // count))
         chosen = np.sort(generator.permutation(count)[:size]) if too_many else np.arange(count)
         centers = items[chosen]
-        alike = similarity(items, centers, mixture)
+        alike = _in_pieces(items, centers, mixture)
         K = kernel(alike, width)
         weight = np.zeros((len(chosen), known.shape[1]))
         intercept = np.zeros(known.shape[1])
@@ -186,21 +188,36 @@ def similarity(items: Represented, centers: Represented, mixture: tuple[float, .
     mean: Any = np.zeros((len(items), len(centers)), dtype=np.float32)
     for share, kind in zip(mixture, ("colors", "pairs"), strict=False):
         views = [number for number, view in enumerate(rows.views) if view.kind == kind]
-        if not share or not views:
-            continue
-        for number in views:
-            comparisons = rows.views[number].comparisons
-            for comparison in comparisons:
-                compare = _COMPARE[comparison]
-                by_depth = compare(rows.counts[number], centers.counts[number])
-                # round 0 alone says little where there are later ones
-                used = by_depth[1:] or by_depth
-                for alike in used:
-                    part = share / len(views) / len(comparisons) / len(used)
-                    mean += np.float32(part) * alike
+        for number in views if share else ():
+            mean += np.float32(share / len(views)) * _of_view(rows, centers, number)
     if mixture[2] and rows.features.shape[1]:
         mean += np.float32(mixture[2]) * _gaussian(rows.features, centers.features)
     return np.asarray(mean)
+
+
+def _of_view(rows: Represented, centers: Represented, number: int) -> _Array:
+    """Return the mean similarity by the counts of one view, over comparisons and depths."""
+    total: Any = 0.0
+    comparisons = rows.views[number].comparisons
+    for comparison in comparisons:
+        by_depth = _COMPARE[comparison](rows.counts[number], centers.counts[number])
+        # round 0 alone says little where there are later ones
+        used = by_depth[1:] or by_depth
+        for alike in used:
+            total = total + np.float32(1 / len(comparisons) / len(used)) * alike
+    mean: _Array = total
+    return mean
+
+
+def _in_pieces(items: Represented, centers: Represented, mixture: tuple[float, ...]) -> _Array:
+    """Return the similarities of all items, some of them at a time."""
+    if len(items) <= _ROWS_AT_ONCE:
+        return similarity(items, centers, mixture)
+    alike = np.empty((len(items), len(centers)), dtype=np.float32)
+    for start in range(0, len(items), _ROWS_AT_ONCE):
+        rows = np.arange(start, min(start + _ROWS_AT_ONCE, len(items)))
+        alike[rows] = similarity(items[rows], centers, mixture)
+    return alike
 
 
 def kernel(alike: _Array, width: float) -> _Array:
@@ -223,7 +240,7 @@ def _choose(
     items: Represented, problem: Problem, generator: np.random.Generator
 ) -> tuple[tuple[float, ...], float]:
     """Return the mixture and the width with the smallest left-out error on a sample."""
-    usable = [mixture for mixture in MIXTURES if _is_there(mixture, items)]
+    usable = _usable(items)
     if len(items) < _ENOUGH:
         return usable[0], WIDTHS[0]
     chosen = np.sort(generator.permutation(len(items))[:_SAMPLE])
@@ -245,8 +262,15 @@ def _choose(
     return choices[int(np.argmin(errors))]
 
 
-def _is_there(mixture: tuple[float, ...], items: Represented) -> bool:
-    return all(_has(items, place) for place, share in enumerate(mixture) if share)
+def _usable(items: Represented) -> list[tuple[float, ...]]:
+    """Return the mixtures of what the items have; colors take the share of pairs that are not."""
+    pairs, numbers = _has(items, 1), _has(items, 2)
+    mixtures = [
+        (colors + (0.0 if pairs else beside), beside if pairs else 0.0, share)
+        for colors, beside, share in MIXTURES
+        if numbers or not share
+    ]
+    return list(dict.fromkeys(mixtures))
 
 
 def _has(items: Represented, place: int) -> bool:
@@ -305,13 +329,19 @@ def _novelty(K: _Array) -> _Array:
     return novelty.astype(np.float64)
 
 
-def _novelty_among(K: _Array, chosen: _Array) -> _Array:
+def _novelty_among(alike: _Array, chosen: _Array) -> _Array:
     """Return the novelty of training items, none being compared with itself."""
-    others = K.copy()
-    others[chosen, np.arange(len(chosen))] = -1
-    if K.shape[1] == 1:
-        return np.ones(len(K))
-    count = min(_NEAREST, K.shape[1] - 1)
-    nearest = np.partition(others, K.shape[1] - count, axis=1)[:, K.shape[1] - count :]
-    novelty: _Array = 1 - nearest.mean(axis=1)
-    return novelty.astype(np.float64)
+    if alike.shape[1] == 1:
+        return np.ones(len(alike))
+    count = min(_NEAREST, alike.shape[1] - 1)
+    center_of = np.full(len(alike), -1)
+    center_of[chosen] = np.arange(len(chosen))
+    novelty = np.empty(len(alike))
+    for start in range(0, len(alike), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        others = alike[rows].copy()
+        own = np.flatnonzero(center_of[rows] >= 0)
+        others[own, center_of[rows][own]] = -1
+        nearest = np.partition(others, alike.shape[1] - count, axis=1)[:, -count:]
+        novelty[rows] = 1 - nearest.mean(axis=1)
+    return novelty

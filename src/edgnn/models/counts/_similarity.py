@@ -48,6 +48,8 @@ def tanimoto(rows: Sequence[Counts], columns: Sequence[Counts]) -> list[_Array]:
 def log_cosine(rows: Sequence[Counts], columns: Sequence[Counts]) -> list[_Array]:
     """Return the cosines of log(1 + count) by the counts of round 0, of rounds 0 and 1, and so on.
 
+    Two items without parts are alike.
+
     Parameters
     ----------
     rows, columns : sequences of Counts
@@ -67,7 +69,8 @@ def log_cosine(rows: Sequence[Counts], columns: Sequence[Counts]) -> list[_Array
         mine = mine + new.log_square
         theirs = theirs + known.log_square
         lengths = np.sqrt(mine[:, None] * theirs[None, :]).astype(np.float32)
-        alike = np.divide(products, lengths, out=np.ones_like(products), where=lengths > 0)
+        both_empty = (mine[:, None] == 0) & (theirs[None, :] == 0)
+        alike = np.divide(products, lengths, out=both_empty.astype(np.float32), where=lengths > 0)
         similarities.append(alike)
     return similarities
 

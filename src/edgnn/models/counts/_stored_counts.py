@@ -10,13 +10,14 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from edgnn.models._state import to_tensor
-from edgnn.models.counts._features import Standard
+from edgnn.models.counts._features import WIDEST, Standard
 from edgnn.models.counts._parts import Counts
 from edgnn.models.counts._representation import Columns, Represented, View, view_facts, view_from
 
 _Array = np.ndarray[Any, Any]
 
 _MOST_PARTS = 1000  # of one view
+_MOST_COUNTED = 2**40  # of one item
 
 
 def pack_represented(items: Represented, prefix: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -43,6 +44,8 @@ def unpack_represented(
 ) -> Represented:
     """Return what :func:`pack_represented` stored; arrays that make no counts are an error."""
     features = _numbers(tensors[f"{prefix}features"], 2)
+    if (np.abs(features) > WIDEST).any():
+        raise ValueError("the stored features of training items are damaged")
     views = tuple(view_from(view) for view in facts["views"])
     parts = _part_counts(facts["parts"], len(views))
     counts = []
@@ -133,14 +136,14 @@ def _counts(tensors: Mapping[str, Tensor], prefix: str, items: int) -> Counts:
     data, indices, indptr = (
         tensors[f"{prefix}{name}"].numpy() for name in ("data", "indices", "indptr")
     )
+    if {indices.dtype.kind, indptr.dtype.kind} != {"i"}:
+        raise ValueError("the stored positions of counts are damaged: they must be whole numbers")
     table = csr_array((data, indices, indptr), shape=(items, len(names)))
     table.check_format()
-    if (
-        len(totals) != items
-        or len(squares) != items
-        or not np.isfinite(data).all()
-        or (data < 0).any()
-    ):
+    counted = data.dtype.kind == "f" and ((data > 0) & (data < _MOST_COUNTED)).all()
+    sums = np.concatenate([totals, squares])
+    fitting = len(totals) == len(squares) == items and ((sums >= 0) & (sums < _MOST_COUNTED)).all()
+    if not counted or not fitting:
         raise ValueError("the stored counts are damaged")
     return Counts(names, table, totals, squares)
 

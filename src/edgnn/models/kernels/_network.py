@@ -11,6 +11,7 @@ from edgnn.models.kernels._checks import Array
 from edgnn.wl import Coloring
 
 MOST_COLORS = 12_000
+TOO_MANY_COLORS = "colors"
 
 
 def readout_products(coloring: Coloring, layers: int, scale: float) -> Array:
@@ -107,7 +108,8 @@ def _numbered(coloring: Coloring, round: int) -> tuple[Array, Array]:
         raise EstimatorError(
             f"the nodes have {len(first):,} colors after {round} rounds; the network compares each "
             f"with each, which is too much beyond {MOST_COLORS:,}: "
-            "choose fewer layers, or parts=('wl',)"
+            "choose fewer layers, or parts=('wl',)",
+            kind=TOO_MANY_COLORS,
         )
     return color, first
 

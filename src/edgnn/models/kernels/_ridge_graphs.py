@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
+from sklearn.base import clone
 
 from edgnn._rules import FLAG, POSITIVE, Rules, some_of, whole
+from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
+from edgnn.models._data import Data
 from edgnn.models._items import Items, Level, append, graphs_of
 from edgnn.models.kernels._checks import DEEPEST, Array, refuse_features, words
 from edgnn.models.kernels._classifier import RidgeClassifier
@@ -20,10 +24,13 @@ from edgnn.models.kernels._count_kernels import (
     mean_similarity,
     some,
 )
-from edgnn.models.kernels._network import readout_products
+from edgnn.models.kernels._network import TOO_MANY_COLORS, readout_products
+from edgnn.models.kernels._solvers import Kernels
 from edgnn.wl import Coloring, Scheme, bare, refine
 
 Part = Literal["wl", "network"]
+
+_BOTH: tuple[Part, ...] = ("wl", "network")
 
 _AT_ONCE = 256
 
@@ -97,7 +104,7 @@ class RidgeGraphClassifier(RidgeClassifier):
         "ring_sizes": FLAG,
     }
 
-    parts: Part | Sequence[Part] = ("wl", "network")
+    parts: Part | Sequence[Part] = _BOTH
     _: KW_ONLY
     schemes: Scheme | Sequence[Scheme] = ("node", "separate", "joint")
     depth: int = 5
@@ -105,6 +112,33 @@ class RidgeGraphClassifier(RidgeClassifier):
     scale: float = 1.0
     width: float = 2.0
     ring_sizes: bool = True
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from graphs and their classes; without the network where colors are too many."""
+        try:
+            return super().fit(X, y)
+        except EstimatorError as error:
+            self._check_can_do_without_network(error)
+        smaller = clone(self).set_params(parts=("wl",)).fit(X, y)
+        parameters = self.get_params(deep=False)
+        learned = {name: value for name, value in vars(smaller).items() if name not in parameters}
+        self.__dict__.update(learned)
+        return self
+
+    def _shared(self, data: Data) -> Kernels:
+        try:
+            return super()._shared(data)
+        except EstimatorError as error:
+            self._check_can_do_without_network(error)
+        smaller: RidgeGraphClassifier = clone(self).set_params(parts=("wl",))
+        return smaller._shared(data)
+
+    def _check_can_do_without_network(self, error: EstimatorError) -> None:
+        """Warn that shared colors alone are compared; raise where that was not left open."""
+        if error.kind != TOO_MANY_COLORS or words(self.parts) != _BOTH:
+            raise error
+        reason = str(error).partition(":")[0]
+        warnings.warn(f"{reason}; shared colors alone are compared", stacklevel=4)
 
     def _represent(self, items: Items, reference: Any = None) -> Graphs:
         graphs = graphs_of(items)

@@ -18,6 +18,7 @@ from torch import Tensor
 import edgnn
 from edgnn._files import Path_, atomic_file, atomic_folder
 from edgnn._paths import LABELS, PROGRAM, check_new_export
+from edgnn._words import with_article
 from edgnn.errors import ModelError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models._items import Items, graphs_of
@@ -117,8 +118,8 @@ def check_network(model: Any) -> None:
     """Raise where a model is no network, so that there is no program of it."""
     if not hasattr(model, "export"):
         raise ModelError(
-            f"a {type(model).__name__} cannot be exported: only trained networks become programs "
-            "of torch; predict with edgnn itself (edgnn predict, edgnn serve)"
+            f"{with_article(type(model).__name__)} cannot be exported: only trained networks "
+            "become programs of torch; predict with edgnn itself (edgnn predict, edgnn serve)"
         )
 
 

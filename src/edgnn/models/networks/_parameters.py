@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgnn._rules import FLAG, NOT_NEGATIVE, POSITIVE, RATE, Rule, Rules, number, one_of, whole
+from edgnn._rules import FLAG, NOT_NEGATIVE, POSITIVE, RATE, Rules, number, one_of, whole
 from edgnn.graphs import Direction, Multiplicity
+from edgnn.models._seeds import RANDOM_STATE
 from edgnn.nn import ACTIVATIONS
 
 
@@ -83,12 +84,6 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _is_random_state(value: Any) -> bool:
-    if value is None or isinstance(value, np.random.RandomState):
-        return True
-    return whole(0, 2**64 - 1).holds(value)
-
-
 _FRACTION = number(lambda value: 0 < value < 1, "a share between 0 and 1")
 
 #: Of all estimators; ``device`` and ``class_weight`` are checked where they are used.
@@ -126,6 +121,6 @@ RULES: Rules = {
     "unknown": one_of("zero", "silent", "error"),
     "precision": one_of("float32", "float64", "bfloat16"),
     "warm_start": FLAG,
-    "random_state": Rule(_is_random_state, "a whole number from 0, a numpy RandomState, or None"),
+    "random_state": RANDOM_STATE,
     "verbose": whole(0),
 }

@@ -128,3 +128,15 @@ def test_what_cannot_be_said_says_why(classifier):
     assert len(forest.find_rules(3)) == 3  # a sparse model is fitted to describe the data
     with pytest.raises(EstimatorError, match="count=0"):
         classifier.find_rules(0)
+
+
+@pytest.mark.filterwarnings("ignore::edgnn.models.UnknownLabelWarning")
+def test_hidden_labels_of_molecules_have_descriptors_of_any_atom():
+    """Explanations hide labels; descriptors of what is left must not fail, nor be those of before."""
+    model = AutoRegressor("ridge", descriptors="rdkit", random_state=0).fit(TEXTS, OXYGENS)
+    graph = edgnn.from_smiles(["OCCO"])
+    hidden = graph.with_node_labels([edgnn.UNKNOWN, "C", "C", edgnn.UNKNOWN])
+    assert np.isfinite(model.predict(hidden)).all()
+    assert model.predict(hidden)[0] < model.predict(graph)[0]
+    bonds = graph.with_edge_labels([edgnn.UNKNOWN, edgnn.UNKNOWN, *graph.edge_labels[2:]])
+    assert np.isfinite(model.predict(bonds)).all()

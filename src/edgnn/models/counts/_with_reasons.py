@@ -31,6 +31,10 @@ from edgnn.models.counts._sparse import FittedSparse, SparseLinear
 
 _Array = np.ndarray[Any, Any]
 
+#: Describes the data where the model does not use the sparse learner; quick, with few weights.
+_DESCRIBER = SparseLinear(most_columns=500, strengths=10, folds=3, l1_ratio=1.0)
+_MOST_DESCRIBED = 5_000  # training items that are looked at for that
+
 
 class WithReasons(Model):
     """Similar training items, rules and exact contributions, for a model that counts."""
@@ -146,7 +150,7 @@ class WithReasons(Model):
         ('color', True, True)
         """
         count, data = check_count(count), self._kept()
-        graphs, items = self._represented(graphs_of(data.items))
+        graphs, items = self._training_counts(data)
         table = self._columns.table(items)
         sparse = self._sparse(table, data)
         numbers = number_names(graphs, self._descriptors)
@@ -158,6 +162,13 @@ class WithReasons(Model):
             for weight, (column, holders, where) in zip(chosen, described, strict=True)
         ]
 
+    def _training_counts(self, data: Data) -> tuple[Graphs, Represented]:
+        """Return the training items; ridge may have kept their counts and descriptors."""
+        raw, ridge = graphs_of(data.items), self._fitted.get("ridge")
+        if ridge is None or len(ridge.centers) != len(data):
+            return self._represented(raw)
+        return self._coder.encode(raw), ridge.centers
+
     def _represented(self, raw: Graphs) -> tuple[Graphs, Represented]:
         """Return graphs as the model numbers their labels, and what it counts of them."""
         graphs = self._coder.encode(raw)
@@ -167,8 +178,13 @@ class WithReasons(Model):
         if "sparse" in self._fitted:
             fitted: FittedSparse = self._fitted["sparse"]
             return fitted
-        return SparseLinear().fit(
-            table, data.codes, data.task, weight=data.weight, outputs=self._encoding.outputs
+        chosen = np.arange(len(data))
+        if len(data) > _MOST_DESCRIBED:
+            chosen = np.sort(np.random.default_rng(0).permutation(len(data))[:_MOST_DESCRIBED])
+        weight = None if data.weight is None else data.weight[chosen]
+        outputs = self._encoding.outputs
+        return _DESCRIBER.fit(
+            table[chosen], data.codes[chosen], data.task, weight=weight, outputs=outputs
         )
 
     def _target_of(self, output: int, coefficient: float) -> tuple[Any, int]:

@@ -291,7 +291,7 @@ def test_the_published_split_is_the_default_where_there_is_one(command, data_dir
         (["--protocol", "cv50x1"], "50 folds need at least 50 items"),
         (
             ["--model", "xyz"],
-            "there is no model 'xyz'; choose one of edgnn, gnn, joint, ridge, blend, majority, csm",
+            "there is no model 'xyz'; choose one of auto, edgnn, gnn, joint, ridge, forest, boosting",
         ),
         (["--model", "wl-subtre"], "there is no model 'wl-subtre'; did you mean 'wl-subtree'?"),
         (["--model", "rdf2vec"], "rdf2vec learns about nodes, but the targets are those of graphs"),

@@ -159,6 +159,9 @@ def test_graphs_of_varied_molecules_have_the_frameworks_of_their_smiles():
     odd = ["Cc1ccc([B-2]2(C)=NCCO2)cc1", "c1ccc([B-2]2(C)=NCCO2)cc1"]
     # the chain behind a double bond to a ring is cut off, which leaves hydrogens to be added
     cut = ["CCC=C1CCCC1", "C=C1CCCC1", "CN=C1CCCC1", "N=C1CCCC1", "CC(C)=C1C=CC=C1", "CCn1cccc1"]
-    texts = [*VARIED, *odd, *cut]
+    iron = (
+        "C1C[N+]23CCC[N+]4(C1)CC[S-]1[Fe+2]24([SH+]CC3)[S-]2CC[N+]34CCC[N+]5(CCC3)CC[SH+][Fe+2]1254"
+    )
+    texts = [*VARIED, *odd, *cut, iron]
     mols = [read_smiles(text, check_valence=False)[0] for text in texts]
     assert scaffold_groups(from_mols(mols)).tolist() == scaffold_groups(texts).tolist()

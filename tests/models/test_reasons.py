@@ -89,27 +89,6 @@ def test_a_rule_says_what_the_target_was_made_of():
     assert all(graph.node_labels[node] == "S" for node in sulfur.nodes) or sulfur.round > 0
 
 
-def test_words_of_colors():
-    from edgnn.models.counts._labelings import CHEMISTRY
-    from edgnn.models.counts._representation import View
-    from edgnn.models.counts._wording import Wording
-
-    graphs = edgnn.from_smiles(["CC(=O)N", "c1ccccc1"])
-    atoms = Wording.of(graphs, View("colors", CHEMISTRY[2]), 2)
-    assert atoms.text(0, 1) == "C"
-    assert atoms.text(1, 1) == "C(-CH3)(-NH2)(=O)"
-    assert atoms.text(2, 2) == "O(=C(-CH3)(-NH2))"
-    assert atoms.text(1, 5) == "aromatic CH[ring](:aromatic CH[ring])(:aromatic CH[ring])"
-    arrows = edgnn.Graphs.from_edges(
-        [(0, 1), (2, 1)], node_labels=["a", "b", "c"], edge_labels=["x", "y"]
-    )
-    from edgnn.models.counts._labelings import Labeling
-
-    words = Wording.of(arrows, View("colors", Labeling("labels")), 1)
-    assert words.text(1, 1) == "b(← x a)(← y c)"
-    assert words.text(1, 0) == "a(→ x b)"
-
-
 @given(new=random_graphs(min_graphs=1, max_graphs=4, labels=st.none(), features=False))
 @settings(max_examples=25, deadline=None)
 def test_contributions_add_up_to_predictions(new, sparse_of_graphs):

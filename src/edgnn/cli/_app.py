@@ -15,6 +15,7 @@ from edgnn.cli._doctor import doctor, print_version
 from edgnn.cli._evaluate import evaluate
 from edgnn.cli._explain import explain
 from edgnn.cli._export import export
+from edgnn.cli._features import features
 from edgnn.cli._predict import predict
 from edgnn.cli._process import INTERRUPTED, drop_output
 from edgnn.cli._progress import printed_warnings
@@ -97,7 +98,7 @@ app.add_typer(datasets_app, name="datasets")
 app.add_typer(wl_app, name="wl")
 for command in (
     *(train, predict, explain, serve, export, evaluate),
-    *(reproduce, report, convert, doctor),
+    *(reproduce, report, convert, features, doctor),
 ):
     app.command(command.__name__)(command)
 

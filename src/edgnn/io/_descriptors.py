@@ -130,7 +130,7 @@ def ecfp_counts(
     --------
     >>> from edgnn.io import ecfp_counts, from_smiles
     >>> ecfp_counts(from_smiles(["CCO", "c1ccccc1O"])).sum(axis=1).tolist()
-    [6.0, 17.0]
+    [6.0, 20.0]
     """
     if radius < 0 or size < 1:
         raise GraphError(f"radius={radius}, size={size}: a radius is 0 or more, a size 1 or more")

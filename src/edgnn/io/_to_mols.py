@@ -94,8 +94,9 @@ def _built(atoms: Sequence[Any], bonds: Sequence[tuple[int, int, Any]]) -> Any:
         editable.AddBond(begin, end, kind)
     mol = editable.GetMol()
     flags = library.SanitizeFlags
-    # radicals are given, and RDKit would count them again
-    steps = flags.SANITIZE_ALL ^ flags.SANITIZE_FINDRADICALS ^ flags.SANITIZE_CLEANUP
+    # radicals are given, and RDKit would count them again; bonds are as it has cleaned them up
+    given = flags.SANITIZE_FINDRADICALS | flags.SANITIZE_CLEANUP
+    steps = flags.SANITIZE_ALL & ~(given | flags.SANITIZE_CLEANUP_ORGANOMETALLICS)
     with optional("rdkit.rdBase", "molecules").BlockLogs():
         if library.SanitizeMol(mol, steps, catchErrors=True) == flags.SANITIZE_NONE:
             return mol

@@ -49,9 +49,10 @@ from edgnn.models._runs import (
     start_run,
     train_run,
 )
-from edgnn.models._table_files import check_table_file, csv_rows, write_table
+from edgnn.models._table_files import check_table_file, csv_rows, write_columns, write_table
 from edgnn.models._targets import decide, shaped
 from edgnn.models.counts._auto import AutoClassifier, AutoRegressor
+from edgnn.models.counts._count_table import CountTable
 from edgnn.models.counts._reasons import Contributions, Rule, Similar
 from edgnn.models.kernels import (
     BlendGraphClassifier,
@@ -101,6 +102,7 @@ __all__ = [
     "ClassifierModel",
     "Coder",
     "Contributions",
+    "CountTable",
     "ECFPClassifier",
     "ECFPRegressor",
     "Estimator",
@@ -185,6 +187,7 @@ __all__ = [
     "train_run",
     "unread_errors",
     "unseen_labels",
+    "write_columns",
     "write_inputs",
     "write_model",
     "write_table",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from edgnn._files import Path_, atomic_file
 from edgnn._json import to_csv
@@ -14,6 +16,7 @@ from edgnn._words import short
 from edgnn.errors import EdgnnError
 from edgnn.models._predict_table import Columns, TablePiece
 
+_EXACT = 2**53  # whole numbers below this are exact
 _CSV, _PARQUET = ".csv", ".parquet"
 
 
@@ -49,6 +52,28 @@ def write_table(tables: Iterable[TablePiece], path: Path_) -> None:
     with atomic_file(Path(path)) as stream:
         for rows in csv_rows(tables):
             stream.write(rows)
+
+
+def write_columns(columns: Mapping[str, Any], path: Path_) -> None:
+    """Write arrays or lists by name as ``.csv`` or ``.parquet``; whole numbers as such."""
+    check_table_file(path)
+    whole = {name: _whole(values) for name, values in columns.items()}
+    with atomic_file(Path(path)) as stream:
+        if Path(path).suffix.lower() == _CSV:
+            stream.write(to_csv({name: list(values) for name, values in whole.items()}))
+            return
+        arrow = optional("pyarrow", "writing Parquet")
+        parquet = optional("pyarrow.parquet", "writing Parquet")
+        parquet.write_table(arrow.table(whole), stream)
+
+
+def _whole(values: Any) -> Any:
+    """Return an array of numbers without fractions as whole numbers, other values as they are."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        return values
+    small = np.isfinite(values) & (np.abs(values) < _EXACT)
+    is_whole = small.all() and (values == np.rint(values)).all()
+    return values.astype(np.int64 if is_whole else np.float64)
 
 
 def _write_parquet(tables: Iterable[TablePiece], path: Path_) -> None:

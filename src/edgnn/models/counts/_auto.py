@@ -68,6 +68,7 @@ Learner = Literal["ridge", "sparse", "forest", "boosting"]
 
 _MOST_COLUMNS = 3_000  # of the table that trees and linear models see
 _TABLE_ROUNDS = 2
+_USUAL = 0.99  # of the training items are as novel, or less
 
 # columns and folds so that each takes about as long as ridge; more of them hardly helped
 _TABLE_LEARNERS: dict[str, Any] = {
@@ -77,7 +78,7 @@ _TABLE_LEARNERS: dict[str, Any] = {
 }
 
 
-class CountModel(CalibratedModel, WithReasons):
+class CountModel(WithReasons, CalibratedModel):
     """What the classifier and the regressor share."""
 
     rules: ClassVar[Rules] = {
@@ -98,6 +99,7 @@ class CountModel(CalibratedModel, WithReasons):
     _columns: Columns
     _fitted: dict[str, Any]
     _shares: dict[str, float]
+    _usual: float
     _learned_from: Data | None
 
     # Learning
@@ -210,11 +212,13 @@ class CountModel(CalibratedModel, WithReasons):
         for row in self.tried_:
             row["share"] = self._shares.get(row["learner"], 0.0)
         mixed = sum(self._shares[name] * self._fitted[name].held_out for name in self._shares)
-        self.held_out_ = np.asarray(mixed)
-        self.tried_.append({"learner": "blend"} | _held_out_scores(self.held_out_, problem))
         novelty = np.zeros(len(problem))
         if "ridge" in self._fitted:
             novelty = self._fitted["ridge"].novelty
+        self._usual = float(np.quantile(novelty, _USUAL))
+        mixed = np.asarray(mixed)
+        self.held_out_ = self._doubted(mixed, novelty, mixed.mean(axis=0), problem.task)
+        self.tried_.append({"learner": "blend"} | _held_out_scores(self.held_out_, problem))
         self._fitted = {
             name: fitted
             for name, fitted in self._fitted.items()
@@ -247,7 +251,20 @@ class CountModel(CalibratedModel, WithReasons):
                 table = self._columns.table(counted) if table is None else table
                 outputs = fitted.predict(table)
             total = total + self._shares.get(name, 0.0) * outputs
-        return np.asarray(total), novelty
+        prior = self.held_out_.mean(axis=0)
+        return self._doubted(np.asarray(total), novelty, prior, self.task), novelty
+
+    def _doubted(self, outputs: _Array, novelty: _Array, prior: _Array, task: str) -> _Array:
+        """Return probabilities nearer to the prior, for items unlike nearly all training items.
+
+        A single decisive column would make a linear model sure of anything that has it.
+        """
+        if task == "values" or self._usual >= 1:
+            return outputs
+        beyond = np.clip((novelty - self._usual) / (1 - self._usual), 0, 1)
+        doubt = (beyond**2)[:, None]
+        doubted: _Array = (1 - doubt) * outputs + doubt * prior
+        return doubted
 
     def novelty(self, X: Any) -> _Array:
         """Return how unlike the training items each item is: 0, as the most similar, to 1.
@@ -278,6 +295,7 @@ class CountModel(CalibratedModel, WithReasons):
             "parts": [len(view) for view in self._columns.names],
             "descriptors": self._descriptors,
             "shares": self._shares,
+            "usual_novelty": self._usual,
             "tried": self.tried_,
             "chosen": self.chosen_,
             "learned": {},
@@ -308,8 +326,13 @@ class CountModel(CalibratedModel, WithReasons):
         self._standard = unpack_standard(tensors, "standard.")
         self._descriptors = bool(facts["descriptors"])
         self._shares = unpack_shares(facts["shares"], facts["learned"])
+        self._usual = float(facts["usual_novelty"])
+        if not 0 <= self._usual <= 1:
+            raise ValueError("the stored novelty of training items is damaged")
         self.tried_, self.chosen_ = list(facts["tried"]), dict(facts["chosen"])
         self.held_out_ = tensors["held_out"].numpy()
+        if self.held_out_.shape[1:] != (self._encoding.outputs,) or not len(self.held_out_):
+            raise ValueError("the stored predictions of held-out items are damaged")
         check_columns(self._views, self._columns)
         self._fitted = {name: self._unpacked(name, facts, tensors) for name in facts["learned"]}
         self._conformal = None

@@ -82,10 +82,10 @@ class CalibratedModel(Model):
 
     def _outputs(self, X: Any) -> tuple[_Array, _Array]:
         """Return probabilities or values of items, and how unlike the training items each is."""
-        graphs = graphs_of(self.read_items(X))
-        if not len(graphs):  # an empty list has neither attributes nor features
+        items = self.read_items(X)
+        if not len(items):  # an empty list has neither attributes nor features
             return np.zeros((0, self._encoding.outputs)), np.zeros(0)
-        pieces = [self._piece(piece) for piece in _pieces(graphs)]
+        pieces = [self._piece(piece) for piece in _pieces(graphs_of(items))]
         outputs, novelty = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
         check_outputs(outputs)
         return outputs, novelty

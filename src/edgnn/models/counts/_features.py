@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import EstimatorError
-from edgnn.graphs import Graphs
+from edgnn.graphs import UNKNOWN, Graphs, Vocabulary
 
 _Array = np.ndarray[Any, Any]
 
@@ -37,8 +37,25 @@ def numbers_of(graphs: Graphs, descriptors: bool) -> _Array:
     if descriptors:
         from edgnn.io import rdkit_descriptors
 
-        columns.append(rdkit_descriptors(graphs)[0])
+        columns.append(rdkit_descriptors(_with_any_atoms(graphs))[0])
     return np.hstack(columns)
+
+
+def _with_any_atoms(graphs: Graphs) -> Graphs:
+    """Return molecules with any atom (``*``) and any bond where an explanation hides a label."""
+    changes: dict[str, Any] = {}
+    for what, stand_in in (("node", "*"), ("edge", "unspecified")):
+        vocabulary = list(getattr(graphs, f"{what}_vocabulary"))
+        if UNKNOWN not in vocabulary:
+            continue
+        label, hidden = getattr(graphs, f"{what}_label"), vocabulary.index(UNKNOWN)
+        if stand_in in vocabulary:
+            same = vocabulary.index(stand_in)
+            changes[f"{what}_label"] = torch.where(label == hidden, same, label)
+        else:
+            vocabulary[hidden] = stand_in
+            changes[f"{what}_vocabulary"] = Vocabulary(vocabulary)
+    return graphs._with(**changes) if changes else graphs
 
 
 def number_names(graphs: Graphs, descriptors: bool) -> list[str]:

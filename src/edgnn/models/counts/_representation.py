@@ -151,27 +151,22 @@ class Columns:
     @classmethod
     def of(cls, items: Represented, most: int, deepest: int) -> Columns:
         """Choose the parts that tell most items apart, of rounds up to ``deepest``."""
-        varied = [
-            [np.minimum(part.frequencies, len(items) - part.frequencies) for part in view]
+        apart = [
+            [_items_apart(part, len(items)) for part in view[: deepest + 1]]
             for view in items.counts
         ]
-        # a part of nearly all items may still vary in how often it occurs
-        usual = [
-            [np.maximum(few, _varying(part)) for few, part in zip(parts, view, strict=True)]
-            for parts, view in zip(varied, items.counts, strict=True)
+        everything = np.sort(np.concatenate([few for rounds in apart for few in rounds]))[::-1]
+        least = _LEAST_ITEMS
+        if len(everything) > most:
+            least = max(least, int(everything[most]))
+        names = [
+            tuple(part.names[few >= least] for few, part in zip(rounds, view, strict=False))
+            for rounds, view in zip(apart, items.counts, strict=True)
         ]
-        usable = [
-            [few if depth <= deepest else np.zeros_like(few) for depth, few in enumerate(parts)]
-            for parts in usual
-        ]
-        everything = np.concatenate([few for parts in usable for few in parts])
-        everything = np.sort(everything[everything >= _LEAST_ITEMS])[::-1]
-        least = max(_LEAST_ITEMS, int(everything[most])) if len(everything) > most else _LEAST_ITEMS
+        nothing = np.zeros(0, dtype=np.int64)
+        deeper = [len(view) - len(rounds) for view, rounds in zip(items.counts, apart, strict=True)]
         return cls(
-            tuple(
-                tuple(part.names[few >= least] for few, part in zip(parts, view, strict=True))
-                for parts, view in zip(usable, items.counts, strict=True)
-            )
+            tuple((*chosen, *[nothing] * more) for chosen, more in zip(names, deeper, strict=True))
         )
 
     def table(self, items: Represented) -> csr_array:
@@ -185,12 +180,16 @@ class Columns:
         return csr_array(hstack(blocks, format="csr"))
 
 
-def _varying(part: Counts) -> _Array:
-    """Return how many items have another count of each part than the most frequent part has."""
+def _items_apart(part: Counts, items: int) -> _Array:
+    """Return how many items each part sets apart: those that have it, or those that do not.
+
+    A part of nearly all items may still vary in how often it occurs.
+    """
+    present = part.frequencies
     totals = np.bincount(part.table.indices, part.table.data, minlength=len(part.names))
-    repeated = totals - part.frequencies
-    counts: _Array = np.minimum(repeated, part.frequencies).astype(np.int64)
-    return counts
+    repeated = np.minimum(totals - present, present).astype(np.int64)
+    apart: _Array = np.maximum(np.minimum(present, items - present), repeated)
+    return apart
 
 
 def view_facts(view: View) -> dict[str, Any]:

@@ -188,21 +188,25 @@ def similarity(items: Represented, centers: Represented, mixture: tuple[float, .
     mean: Any = np.zeros((len(items), len(centers)), dtype=np.float32)
     for share, kind in zip(mixture, ("colors", "pairs"), strict=False):
         views = [number for number, view in enumerate(rows.views) if view.kind == kind]
-        if not share or not views:
-            continue
-        for number in views:
-            comparisons = rows.views[number].comparisons
-            for comparison in comparisons:
-                compare = _COMPARE[comparison]
-                by_depth = compare(rows.counts[number], centers.counts[number])
-                # round 0 alone says little where there are later ones
-                used = by_depth[1:] or by_depth
-                for alike in used:
-                    part = share / len(views) / len(comparisons) / len(used)
-                    mean += np.float32(part) * alike
+        for number in views if share else ():
+            mean += np.float32(share / len(views)) * _of_view(rows, centers, number)
     if mixture[2] and rows.features.shape[1]:
         mean += np.float32(mixture[2]) * _gaussian(rows.features, centers.features)
     return np.asarray(mean)
+
+
+def _of_view(rows: Represented, centers: Represented, number: int) -> _Array:
+    """Return the mean similarity by the counts of one view, over comparisons and depths."""
+    total: Any = 0.0
+    comparisons = rows.views[number].comparisons
+    for comparison in comparisons:
+        by_depth = _COMPARE[comparison](rows.counts[number], centers.counts[number])
+        # round 0 alone says little where there are later ones
+        used = by_depth[1:] or by_depth
+        for alike in used:
+            total = total + np.float32(1 / len(comparisons) / len(used)) * alike
+    mean: _Array = total
+    return mean
 
 
 def _in_pieces(items: Represented, centers: Represented, mixture: tuple[float, ...]) -> _Array:

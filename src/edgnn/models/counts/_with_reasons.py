@@ -71,8 +71,7 @@ class WithReasons(Model):
                 "training item, up to a few thousand: this model does not"
             )
         names = graphs_of(data.items).graph_names
-        graphs = self._coder.encode(graphs_of(self.read_items(X)))
-        items = self._counted(graphs, numbers_of(graphs, self._descriptors))
+        _, items = self._represented(graphs_of(self.read_items(X)))
         found = []
         for positions, alike, shares in most_similar(ridge, items, count):
             rows = zip(positions.tolist(), alike.tolist(), shares, strict=True)
@@ -123,8 +122,7 @@ class WithReasons(Model):
                 "predictions are sums over nodes where the sparse learner alone predicts: fit with "
                 "learners='sparse', or explain by leaving out (edgnn explain)"
             )
-        graphs = self._coder.encode(graphs_of(self.read_items(X)))
-        items = self._counted(graphs, numbers_of(graphs, self._descriptors))
+        graphs, items = self._represented(graphs_of(self.read_items(X)))
         return contributions(self._fitted["sparse"], self._columns, graphs, items)
 
     def find_rules(self, count: int = 20) -> list[Rule]:
@@ -148,8 +146,7 @@ class WithReasons(Model):
         ('color', True, True)
         """
         count, data = check_count(count), self._kept()
-        graphs = self._coder.encode(graphs_of(data.items))
-        items = self._counted(graphs, numbers_of(graphs, self._descriptors))
+        graphs, items = self._represented(graphs_of(data.items))
         table = self._columns.table(items)
         sparse = self._sparse(table, data)
         numbers = number_names(graphs, self._descriptors)
@@ -160,6 +157,11 @@ class WithReasons(Model):
             self._rule(weight, column, holders, where, data)
             for weight, (column, holders, where) in zip(chosen, described, strict=True)
         ]
+
+    def _represented(self, raw: Graphs) -> tuple[Graphs, Represented]:
+        """Return graphs as the model numbers their labels, and what it counts of them."""
+        graphs = self._coder.encode(raw)
+        return graphs, self._counted(graphs, numbers_of(raw, self._descriptors))
 
     def _sparse(self, table: Any, data: Data) -> FittedSparse:
         if "sparse" in self._fitted:

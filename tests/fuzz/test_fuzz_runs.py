@@ -84,6 +84,15 @@ def run_files(tmp_path_factory, small):
     return files
 
 
+@pytest.fixture(scope="module")
+def auto_files(tmp_path_factory, small):
+    """A run of a classifier on counts, with all that it stores."""
+    place = tmp_path_factory.mktemp("runs") / "auto"
+    model = edgnn.AutoClassifier(("ridge", "sparse", "forest"), rounds=2, random_state=0)
+    model.fit(*small).save(place)
+    return samples.content_of(place)
+
+
 def packed(tensors):
     """Return what a run keeps of tensors, with its checksum."""
     with TemporaryDirectory() as place:
@@ -150,6 +159,23 @@ def test_a_damaged_run_is_loaded_or_told(run_files, small):
     with TemporaryDirectory() as folder:
         assert check_told(lambda: used(samples.put(Path(folder) / "run", run_files), small[0][:3]))
     explore(check, 120, SHARE * 3, seed=1)
+
+
+def test_a_damaged_run_on_counts_is_loaded_or_told(auto_files, small):
+    def use(place):
+        model = load_model(place)
+        model.predict_set(small[0][:3])
+        assert (model.predict_proba(small[0][:3]) >= 0).all()
+        model.update(small[0][:1], small[1][:1])
+
+    def check(source):
+        with TemporaryDirectory() as folder:
+            place = samples.put(Path(folder) / "run", damaged(auto_files, source))
+            check_told(lambda: use(place))
+
+    with TemporaryDirectory() as folder:
+        assert check_told(lambda: use(samples.put(Path(folder) / "run", auto_files)))
+    explore(check, 40, SHARE * 2, seed=7)
 
 
 def test_options_of_a_stranger_are_used_or_told(run_files, tmp_path):

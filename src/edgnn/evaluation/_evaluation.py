@@ -150,7 +150,7 @@ class Evaluation:
             outcomes.append(replace(outcome, prediction=prediction, probability=probability))
         return replace(self, truth=self.truth[:, column], outcomes=tuple(outcomes))
 
-    @cached_property
+    @property
     def by_subset(self) -> dict[str, Evaluation]:
         """The evaluation of the test items of each subset alone, by name.
 

@@ -14,7 +14,6 @@ from edgnn.io.datasets import (
     DATASETS,
     Entry,
     Part,
-    _molecule_sets,
     class_counts,
     find,
     locate,
@@ -131,7 +130,9 @@ def test_a_scaffold_split_is_kept_in_the_cache(made, tmp_path, monkeypatch):
     first = split()
     (kept,) = (tmp_path / "cache" / "splits").iterdir()
     with monkeypatch.context() as patched:
-        patched.setattr(_molecule_sets, "framework", lambda mol: pytest.fail("computed again"))
+        patched.setattr(
+            "edgnn.io.datasets._molecule_sets.framework", lambda mol: pytest.fail("computed again")
+        )
         assert split() == first
     content = kept.read_bytes()
     for damaged in (content[:-1], b"", b"\x07" * 30):

@@ -8,6 +8,9 @@ import pytest
 import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.models import ECFPClassifier, ECFPRegressor, load_model, make_model
+
+pytest.importorskip("rdkit")
+
 from varied_molecules import VARIED
 
 #: Organic molecules whose number of nitrogen atoms and whose size decide the targets.

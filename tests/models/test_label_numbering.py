@@ -1,5 +1,7 @@
 """A model depends on the labels that its training items have, not on how a vocabulary lists them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,8 +9,9 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import edgnn
-from edgnn import Graphs, Vocabulary
+from edgnn import Vocabulary
 from edgnn.models import (
+    AutoClassifier,
     BlendGraphClassifier,
     GINGraphClassifier,
     GraphClassifier,
@@ -29,6 +32,7 @@ OF_GRAPHS = [
     GraphClassifier(**QUICK, embedding=4, members=2),
     GINGraphClassifier(**QUICK),
     RGCNGraphClassifier(**QUICK),
+    AutoClassifier(("ridge", "sparse"), random_state=0),
     RidgeGraphClassifier(),
     WLClassifier(),
     BlendGraphClassifier(trees=5, random_state=0),
@@ -49,14 +53,7 @@ def renumbered(graphs, seed=0):
         vocabulary = Vocabulary([values[place] for place in order])
         labels = [vocabulary.index(value) for value in getattr(graphs, f"{kind}_labels")]
         changes |= {f"{kind}_label": torch.tensor(labels), f"{kind}_vocabulary": vocabulary}
-    return Graphs(
-        edge_source=graphs.edge_source,
-        edge_target=graphs.edge_target,
-        graph_offset=graphs.graph_offset,
-        node_names=graphs.node_names,
-        graph_names=graphs.graph_names,
-        **changes,
-    )
+    return replace(graphs, **changes)
 
 
 def stored(model):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 
 import pytest
@@ -230,4 +231,21 @@ def test_a_type_of_classes_is_one_that_edgnn_writes(saved, stored):
     (saved / "config.json").write_text(changed)
     with pytest.raises(EdgnnError, match="is no type of classes") as told:
         load_model(saved)
+    check_line(str(told.value))
+
+
+def test_a_temperature_that_divides_nothing_is_refused(saved):
+    config = (saved / "config.json").read_text()
+    changed = re.sub(r'"temperature": [^,}\s]+', '"temperature": 0.0', config)
+    assert changed != config
+    (saved / "config.json").write_text(changed)
+    with pytest.raises(EdgnnError, match="stored temperature") as told:
+        load_model(saved)
+    check_line(str(told.value))
+
+
+def test_a_base_iri_is_quoted_without_what_a_terminal_obeys(tmp_path):
+    (tmp_path / "x.ttl").write_text("<a> <b> <c> .")
+    with pytest.raises(EdgnnError, match="base_iri=") as told:
+        edgnn.read(tmp_path / "x.ttl", base_iri="\x00" + LONG)
     check_line(str(told.value))

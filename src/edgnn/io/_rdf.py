@@ -13,7 +13,7 @@ import torch
 
 from edgnn._files import Path_, atomic_maybe_gzip
 from edgnn._optional import optional
-from edgnn._words import closest
+from edgnn._words import closest, one_line, short
 from edgnn.errors import FormatError, GraphError, MissingDependencyError
 from edgnn.graphs import Graphs, Names, OnUnknown, Vocabulary, factorize
 from edgnn.io._common import (
@@ -140,7 +140,7 @@ def _parser(syntax: str, base_iri: str | None) -> Any:
         try:
             ox.NamedNode(base_iri)
         except ValueError as error:
-            raise GraphError(f"base_iri={base_iri!r}: {error}") from None
+            raise GraphError(f"base_iri={short(base_iri)}: {one_line(error)}") from None
     return ox
 
 

@@ -26,6 +26,14 @@ def probabilities(logits: _Array, task: str, temperature: float = 1.0) -> _Array
     return result
 
 
+def stored_temperature(value: float) -> float:
+    """Return a temperature from a run folder; ``ValueError`` where it divides no logits."""
+    temperature = float(value)
+    if not 0 < temperature < np.inf:
+        raise ValueError("the stored temperature is not a number above 0")
+    return temperature
+
+
 def negative_log_likelihood(
     logits: _Array, target: _Array, task: str, temperature: float, weight: _Array | None
 ) -> float:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from edgnn._rules import POSITIVE, Rules, whole
 from edgnn.errors import RunError
+from edgnn.models._probabilities import stored_temperature
 from edgnn.models._state import pack_fields, to_tensor, unpack_fields
 from edgnn.models.kernels._checks import Array
 
@@ -255,6 +256,8 @@ def fitted_from(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> tupl
     """Return what :func:`fitted_state` stored."""
     stored = facts["solved"]
     fitted = unpack_fields(_kinds()[stored["kind"]], stored, tensors, "solved.")
+    if hasattr(fitted, "temperature"):
+        stored_temperature(fitted.temperature)
     codes: Array = tensors["codes"].numpy()
     count = len(codes)
     if isinstance(fitted, FittedSVM):

@@ -16,6 +16,7 @@ from edgnn.models._predictions import Predictions
 from edgnn.models._probabilities import (
     Uncertainty,
     probabilities,
+    stored_temperature,
     temperature_of,
     uncertainty_of,
 )
@@ -91,7 +92,7 @@ class Classifier(ClassifierModel, ClassifierParameters, Estimator):
     def set_state(self, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
         """Rebuild the network; set the temperature."""
         super().set_state(facts, tensors)
-        self.temperature_ = float(facts["temperature"])
+        self.temperature_ = stored_temperature(facts["temperature"])
 
     def _temperature(
         self, logits: _Array, pipeline: Pipeline, encoding: Encoding, part: Part

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -14,7 +13,7 @@ from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._data import Data
 from edgnn.models._finite import check_outputs
-from edgnn.models._items import Level, graphs_of
+from edgnn.models._items import Level, graphs_of, in_pieces
 from edgnn.models._model import ClassifierModel, Model, RegressorModel
 from edgnn.models._predictions import Predictions
 from edgnn.models._seeds import root_seed
@@ -25,7 +24,6 @@ from edgnn.models.counts._problem import Problem
 
 _Array = np.ndarray[Any, Any]
 
-_NODES_AT_ONCE = 100_000
 _HUGE = 1e15  # values; squares of some thousand more fit into single precision
 
 
@@ -85,7 +83,7 @@ class CalibratedModel(Model):
         items = self.read_items(X)
         if not len(items):  # an empty list has neither attributes nor features
             return np.zeros((0, self._encoding.outputs)), np.zeros(0)
-        pieces = [self._piece(piece) for piece in _pieces(graphs_of(items))]
+        pieces = [self._piece(graphs_of(piece)) for piece in in_pieces(items, members=2)]
         outputs, novelty = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
         check_outputs(outputs)
         return outputs, novelty
@@ -251,10 +249,3 @@ def _refuse_huge(data: Data) -> None:
             f"y holds values up to {largest:.3g}, whose squares overflow: choose a larger unit, or "
             "learn their logarithms"
         )
-
-
-def _pieces(graphs: Graphs) -> Iterator[Graphs]:
-    """Yield graphs some at a time, so that memory does not grow with their number."""
-    size = max(1, _NODES_AT_ONCE * len(graphs) // max(graphs.num_nodes, 1))
-    for start in range(0, len(graphs), size):
-        yield graphs[start : start + size]
